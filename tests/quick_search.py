@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from spkm.fitting import search as search_module
+from spkm.fitting.recipes import search as recipe_module
 from spkm.selection import DEFAULTS, SearchSettings, _first_models
 from spkm.sources import _array
 
@@ -31,6 +32,7 @@ def quick_search(hasty: bool = False, settings: SearchSettings | None = None) ->
     """Make every search a short one, or a very short one, or one of given settings on two folds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_array, "FOLDS", 2)
-        patch.setattr(search_module, "DEFAULTS", settings or (FEWEST if hasty else FEWER))
+        for module in (search_module, recipe_module):
+            patch.setattr(module, "DEFAULTS", settings or (FEWEST if hasty else FEWER))
         patch.setattr(_first_models, "PROPOSERS", _first_models.PROPOSERS[:1])
         yield

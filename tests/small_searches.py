@@ -1,7 +1,6 @@
 """Small searches: rows, candidates and folds that the tests of a search share."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,22 +31,11 @@ def problem_of(source, kernel, n_basis, loss, evidence=False):
     return Problem(terms, loss, [], [RKHSNorm(0.1 / n)], metric_prior=3.0 / n)
 
 
-@dataclass(frozen=True)
-class SmallBuilder:
-    """Makes the problems of a candidate in the tests of searches."""
-
-    kernel: Any
-    loss: Any
-    n_basis: int
-    evidence: bool
-
-    def problem(self, source, columns, n_basis):
-        return problem_of(source, self.kernel, n_basis or self.n_basis, self.loss, self.evidence)
-
-
 def candidate(kernel, loss, n_basis=1, evidence=False, **settings):
-    builder = SmallBuilder(kernel, loss, n_basis, evidence)
-    return Candidate(type(kernel).__name__.lower(), cases.one_view(kernel, n_basis, None), builder, **settings)
+    def problem(source, columns, terms):
+        return problem_of(source, kernel, terms[0].n_basis, loss, evidence)
+
+    return Candidate(type(kernel).__name__.lower(), cases.one_view(kernel, n_basis, None), problem, **settings)
 
 
 def linear_rows(n=80, d=8, seed=0):
@@ -103,7 +91,7 @@ def choice_of(search, candidate, columns, n_units):
     models = []
     for fold in search.folds:
         source = fold.train.columns(columns)
-        problem = candidate.builder.problem(source, None, None)
+        problem = candidate.problem(source)
         theta, params = problem.objective(source).model.zeros()
         params.weights[...] = 1.0
         models.append(fit_submodel(problem, fold.train, columns, theta, 5, fold.rng))

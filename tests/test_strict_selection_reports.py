@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.fitting import search as search_module
+from spkm.fitting.recipes import search as search_module
 from spkm.kernels import KERNELS
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, GroupL2, SquaredL2
@@ -247,7 +247,7 @@ def prior_in_the_search(**settings):
     X = rows()
     search = SPKMRegressor(**STRICT, **settings)._search(X, real_target(X), None, lambda text: False).search
     candidate = search.candidates[0]
-    problem = candidate.builder.problem(search.folds[0].train, None, None)
+    problem = candidate.problem(search.folds[0].train)
     return problem.evidence.prior
 
 

@@ -40,13 +40,11 @@ def box_of(model: PreimageModel, ranges: Ranges) -> Box | None:
         return None
     lower, upper = own_box(model)
     edges = ranges() if any(needs) else (np.zeros(0), np.zeros(0))
-    bases = zip(model.unpack_basis(lower), model.unpack_basis(upper), strict=True)
-    low, high = model.unpack(lower).weights, model.unpack(upper).weights
-    row = 0
-    for term in model.terms:
-        rows = slice(row, row + term.n_basis)
-        for view in term.views:
-            (basis, _), (top, _) = next(bases)
+    least, most = model.unpack(lower), model.unpack(upper)
+    low, high = least.weights, most.weights
+    for term, rows, places in model.layout:
+        for view, k in zip(term.views, places, strict=True):
+            basis, top = least.basis[k], most.basis[k]
             if view.bounded:
                 columns = slice(None) if view.columns is None else view.columns
                 basis[...], top[...] = edges[0][columns], edges[1][columns]
@@ -57,7 +55,6 @@ def box_of(model: PreimageModel, ranges: Ranges) -> Box | None:
         elif any(view.monotone for view in term.views):
             positive = signs(term.n_basis)[:, None] > 0
             low[rows], high[rows] = np.where(positive, 0.0, -np.inf), np.where(positive, np.inf, 0.0)
-        row += term.n_basis
     return lower, upper
 
 

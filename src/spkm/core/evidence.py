@@ -20,7 +20,7 @@ from scipy import sparse
 from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, inverse, log_det, solve
 from spkm.core.model import PreimageModel
-from spkm.core.objective import block_totals
+from spkm.core.objective import Objective, block_totals
 from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.profiled import SOLVABLE, ProfiledObjective
 from spkm.core.regularization import Regularization
@@ -154,10 +154,6 @@ class EvidenceObjective(ProfiledObjective):
         """Return the objectives of stronger and stronger ridges."""
         return [self._with(diagonal=ridge, ridges=self.ridges[k + 1 :]) for k, ridge in enumerate(self.ridges)]
 
-    def inside(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the box that is nearest to ``theta``."""
-        return theta if self.box is None else np.clip(theta, *self.box)
-
     def why_not(self, need: str) -> str:
         """Return why a solver's ``need`` is not offered, and what to do."""
         beside = ", a smooth basis_penalty" if need == "prox" else ""
@@ -166,6 +162,10 @@ class EvidenceObjective(ProfiledObjective):
     def eliminated(self) -> EvidenceObjective:
         """Return the objective with its weights eliminated, which it is by itself."""
         return self
+
+    def inside(self, theta: np.ndarray) -> np.ndarray:
+        """Return the point of the box that is nearest to ``theta``."""
+        return theta if self.box is None else np.clip(theta, *self.box)
 
     def totals(self, theta: np.ndarray) -> np.ndarray:
         """Return the loss's totals; one pass."""
@@ -301,6 +301,10 @@ class EvidenceObjective(ProfiledObjective):
                 value += 0.5 * strength * float(centred @ centred)
                 dp += strength * centred
         return value, gradient
+
+
+#: The function that a fit minimises: a penalised loss, or an evidence. A solver reads in ``offers`` what it may use.
+AnyObjective = Objective | EvidenceObjective
 
 
 def block_constants(block: Block, model: PreimageModel, linear: bool) -> tuple[Any, ...]:

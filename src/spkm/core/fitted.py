@@ -526,17 +526,13 @@ def fitted_terms(model: PreimageModel, theta: np.ndarray) -> tuple[FittedTerm, .
     """Return the terms of a model with the values that theta gives them."""
     params = model.unpack(theta)
     terms = []
-    k = row = 0
-    for term in model.terms:
-        rows = slice(row, row + term.n_basis)
+    for term, rows, places in model.layout:
         views = []
-        for view in term.views:
+        for view, k in zip(term.views, places, strict=True):
             columns = np.arange(model.n_features) if view.columns is None else np.array(view.columns)
             columns.setflags(write=False)
             views.append(FittedView(view.name, _learned_kernel(view, params.log_metric[k]), columns, params.basis[k]))
-            k += 1
         terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows, term.is_linear_part))
-        row = rows.stop
     return tuple(terms)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import accumulate, islice, pairwise
 from operator import mul
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from spkm._namespaces import moved_beside, namespace, on_host
 from spkm.kernels import Pullback, gathered, squared_norms
 from spkm.sources import Block
 
-T = TypeVar("T")
 LINEAR_PART = "linear part"  # the name of the view that a linear part is
 
 
@@ -186,6 +185,13 @@ class PreimageModel:
             self.kernel_part = PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
 
     @property
+    def layout(self) -> list[tuple[Term, slice, range]]:
+        """Each term, with the rows of its vectors among those of all and the numbers of its views among all views."""
+        rows = pairwise(accumulate((term.n_basis for term in self.terms), initial=0))
+        views = pairwise(accumulate((len(term.views) for term in self.terms), initial=0))
+        return [(t, slice(*r), range(*v)) for t, r, v in zip(self.terms, rows, views, strict=True)]
+
+    @property
     def basis_part(self) -> slice:
         """Slice of theta that holds basis vectors and metrics."""
         return slice(0, self._weights_at)
@@ -233,7 +239,8 @@ class PreimageModel:
             if index is not None:
                 K, pull = gathered(K, pull, index)
             pairs.append((K, _to_theta(pull, metric, len(p))))
-        return params, *_side_by_side([_product(group) for group in self._by_term(pairs)])
+        rest = iter(pairs)
+        return params, *_side_by_side([_product(list(islice(rest, len(term.views)))) for term in self.terms])
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
         """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
@@ -242,19 +249,17 @@ class PreimageModel:
             metric = view.factors(p)
             K, pull = view.kernel.rkhs().vjp(U, U, metric, None, len(p) > 0)
             pairs.append((K, _to_theta(pull, metric, len(p), sides=2)))  # u stands on both sides of k(u, u')
-        parts = zip(self._by_term(self._view_cuts), map(_product, self._by_term(pairs)), strict=True)
-        return [(K, partial(self._placed, pull, cuts[0][0], cuts[-1][2])) for cuts, (K, pull) in parts]
+        grams: list[tuple[Any, Callable[[np.ndarray], np.ndarray]]] = []
+        for _, _, k in self.layout:
+            K, pull = _product(pairs[k.start : k.stop])
+            grams.append((K, partial(self._placed, pull, self._view_cuts[k[0]][0], self._view_cuts[k[-1]][2])))
+        return grams
 
     def _placed(self, pull: Callable[[np.ndarray], np.ndarray], start: int, stop: int, G: np.ndarray) -> np.ndarray:
         """Return the basis part of a theta that is zero but for what a pullback returns."""
         gradient = np.zeros(self._weights_at)
         gradient[start:stop] = pull(G)
         return gradient
-
-    def _by_term(self, of_views: list[T]) -> list[list[T]]:
-        """Return what there is for each view, in a list for each term."""
-        rest = iter(of_views)
-        return [list(islice(rest, len(term.views))) for term in self.terms]
 
     def predict(self, block: Block, theta: np.ndarray) -> np.ndarray:
         """Return the predictions F of a block, (n, m)."""

@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from spkm.core.bounds import Box, box_of, with_metric_of
-from spkm.core.evidence import EvidenceObjective
+from spkm.core.evidence import AnyObjective, EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
-from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
 from spkm.penalties import Evidence, Penalty
 from spkm.sources import Source

@@ -7,7 +7,6 @@ exp(-gamma |rest|^2) on its weight, and without it the RKHS norm does not grow (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +22,8 @@ def outward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
     The coefficients of a linear part rotate back, and their product with the center leaves the intercept.
     """
     result, params, old = copied(model, theta, replace(model, n_features=len(span.center)))
-    for k, rows, is_linear in _views(model):
-        if is_linear:
+    for term, rows, (k,) in model.layout:
+        if term.is_linear_part:
             params.basis[k][...] = old.basis[k] @ span.axes
             params.intercept[...] -= (params.basis[k] @ span.center) @ params.weights[rows]
         else:
@@ -38,20 +37,12 @@ def inward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
     Weights are multiplied by k(rest, 0): for a Gaussian kernel the scores of all samples stay the same.
     """
     result, params, old = copied(model, theta, replace(model, n_features=len(span.axes)))
-    for k, rows, is_linear in _views(model):
-        if is_linear:
+    for term, rows, (k,) in model.layout:
+        if term.is_linear_part:
             params.basis[k][...] = old.basis[k] @ span.axes.T
             params.intercept[...] += (old.basis[k] @ span.center) @ old.weights[rows]
             continue
-        view = model.views[k][1]
+        view = term.views[0]
         params.basis[k][...], rests = span.coordinates(old.basis[k])
         params.weights[rows] *= view.kernel(rests, np.zeros((1, len(span.center))), view.factors(old.log_metric[k]))
     return result
-
-
-def _views(model: PreimageModel) -> Iterator[tuple[int, slice, bool]]:
-    """Yield for each term, of one view, its number, its rows of the weights and whether it is a linear part."""
-    row = 0
-    for k, term in enumerate(model.terms):
-        yield k, slice(row, row + term.n_basis), term.is_linear_part
-        row += term.n_basis

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from spkm._parts import COUNT, Part, Registry
+from spkm.core.evidence import AnyObjective
 from spkm.core.model import PreimageModel, Term
 from spkm.core.objective import Objective
-from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared
 from spkm.penalties import RKHSNorm
 from spkm.sources import Scaling, Source, kinds_of
@@ -156,11 +156,8 @@ def _resolved(start: FirstVectors, model: PreimageModel, scaling: Scaling | None
     model = model.kernel_part or model
     wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
-        row = 0
-        for term in model.terms:  # features of no view may be NaN
-            unseen = np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
-            basis[row : row + term.n_basis, unseen] = 0.0
-            row += term.n_basis
+        for term, rows, _ in model.layout:  # features of no view may be NaN
+            basis[rows, np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))] = 0.0
     if basis.shape != wanted or not np.all(np.isfinite(basis)):
         got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
         got = "one with NaN or infinity" if basis.shape == wanted else got
@@ -189,11 +186,9 @@ def first_theta(
     n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
     sample = draw_sample(source, n_sample, rng)
     theta, params = model.zeros()
-    read = [term.columns(model.n_features) for term in model.terms]
+    layout, read = model.layout, [term.columns(model.n_features) for term in model.terms]
     alone = [term.on(columns) for term, columns in zip(model.terms, read, strict=True)]
-    labels: list[Any] = []
-    k = row = 0
-    for term, columns, renumbered in zip(model.terms, read, alone, strict=True):
+    for (term, rows, places), columns, renumbered in zip(layout, read, alone, strict=True):
         label: Any = None
         if term.is_linear_part:
             points, label = np.zeros((term.n_basis, len(columns))), np.eye(term.n_basis)
@@ -201,13 +196,10 @@ def first_theta(
             seen = sample._replace(X=sample.X if len(columns) == model.n_features else sample.X[:, columns])
             points, label = start.points(seen, renumbered, rng)
         else:
-            points = start[row : row + term.n_basis, columns]
-        for view in term.views:
+            points = start[rows, columns]
+        for view, k in zip(term.views, places, strict=True):
             params.basis[k][...] = points if view.columns is None else points[:, np.isin(columns, view.columns)]
-            k += 1
-        row += term.n_basis
-        labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
-    params.weights[...] = np.concatenate(labels)
+        params.weights[rows] = _alternating_signs(term.n_basis, model.n_outputs) if label is None else label
     if first_weights == "ridge":
         return _with_ridge_weights(objective, theta, n_sample, rng)
     if first_weights == "none":

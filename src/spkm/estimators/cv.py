@@ -26,8 +26,8 @@ from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
 from spkm.fitting.reading import class_data, encode_classes, number_data, real_targets
-from spkm.fitting.recipes import Fit, Start, recipe_for
-from spkm.fitting.search import Searching, candidate_for, decided, report_choice, search_over
+from spkm.fitting.recipes import Fit, Start, candidate_for
+from spkm.fitting.search import Searching, decided, report_choice, search_over
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import fit_choice, fit_constant, fitted_model, outcome_of, restore_scale
 from spkm.fitting.views import check_vectors
@@ -109,7 +109,7 @@ class ChoosesByFolds(OfSearch, CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
         vectors = check_vectors(self.n_basis)
         specs = [replace(spec, terms=(Term(vectors, (View(kernel),)),)) for kernel in self._race()]
-        candidates = [candidate_for(one, recipe_for(one, data), data) for one in specs]
+        candidates = [candidate_for(one, data) for one in specs]
         if data.target.of_classes:
             _, Y, weight = encode_classes(table.y, table.weight, self.get_params(deep=False)["class_weight"])
         else:

@@ -92,10 +92,8 @@ def continued_theta(
     learned = target.learned
     params.weights[...] = 0.0
     before = previous.basis_vectors
-    k = row = old_row = 0
-    for now, was in zip(model.terms, previous.model.terms, strict=True):
-        rows, old_rows = slice(row, row + was.n_basis), slice(old_row, old_row + was.n_basis)
-        for view in now.views:
+    for (now, rows, places), (was, old_rows, _) in zip(model.layout, previous.model.layout, strict=True):
+        for view, k in zip(now.views, places, strict=True):
             columns = np.arange(model.n_features) if view.columns is None else view.columns
             units = None if scaling is None else scaling.columns(columns)
             if now.is_linear_part:
@@ -107,10 +105,8 @@ def continued_theta(
             params.basis[k][: was.n_basis] = basis
             if params.log_metric[k].shape == old.log_metric[k].shape:
                 params.log_metric[k][...] = old.log_metric[k]
-            k += 1
         weights = old.weights[old_rows][:, learned] / target.scale
-        params.weights[rows] = np.eye(now.n_basis) if now.is_linear_part else weights
-        row, old_row = row + now.n_basis, old_row + was.n_basis
+        params.weights[rows][: was.n_basis] = np.eye(now.n_basis) if now.is_linear_part else weights
     intercept = old.intercept[learned] + _moved_centre(previous, scaling)[learned]
     params.intercept[...] = (intercept - target.mean) / target.scale
     return theta

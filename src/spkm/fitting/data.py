@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,55 +39,6 @@ from spkm.sources import (
 )
 
 SOME = 1000  # samples, about, by which cancellation is measured
-
-
-class Data(Protocol):
-    """Samples, targets and weights of a fit."""
-
-    @property
-    def independent(self) -> bool:
-        """Whether samples are independent of one another; pairs that share entities are not."""
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether all samples are in memory."""
-
-    @property
-    def target(self) -> Target:
-        """Meaning of the targets."""
-
-    @property
-    def rows(self) -> np.ndarray | None:
-        """Places of the samples in the user's table; None if they have none."""
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """Groups of the samples that folds keep together; None if each sample is one of its own."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of samples."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of targets to learn."""
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the features, float32 or float64."""
-
-    def source(self, spec: Spec) -> tuple[Source, Scaling | None]:
-        """Return the samples as a source, and its scaling."""
-
-    def some(self) -> Any:
-        """Return some of the samples, in the user's units."""
-
-    def at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the samples of the given places, dense and in the user's units."""
 
 
 @dataclass(frozen=True)
@@ -352,6 +303,10 @@ class StreamData:
     def at(self, rows: np.ndarray) -> np.ndarray:
         """Raise TypeError: samples are read in chunks and not kept."""
         raise TypeError("samples of a stream are not kept")
+
+
+#: Samples, targets and weights of a fit.
+Data = TableData | StreamData
 
 
 def _used(chunk: Chunk) -> Chunk:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spkm._namespaces import Place
 from spkm.core.fitted import Fitted
 from spkm.core.targets import Real
-from spkm.fitting.data import Data, StreamData, TableData
+from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import Outcome
 from spkm.fitting.progress import Progress
 from spkm.fitting.reading import stream_summary
@@ -29,24 +29,6 @@ TimesOf = Callable[[Any], Times]
 AnyBaseline = Baseline | Weibull
 #: From times, scores and weights of samples to their baseline.
 BaselineOf = Callable[[Times, np.ndarray, np.ndarray], AnyBaseline]
-
-
-class CensoredSamples(Protocol):
-    """Samples with censored times."""
-
-    @property
-    def times(self) -> Times:
-        """Times of all samples."""
-
-    @property
-    def weight(self) -> np.ndarray:
-        """Weights of all samples, (n,)."""
-
-    def data(self, spec: Spec, baseline: AnyBaseline) -> Data:
-        """Return the data of a fit with a known baseline."""
-
-    def scores(self, model: Fitted) -> np.ndarray:
-        """Return the scores of a model, (n,)."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +103,10 @@ class CensoredStream:
     def scores(self, model: Fitted) -> np.ndarray:
         """Return the scores of a model, (n,)."""
         return self.stream.scores(model, self.threads)[:, 0]
+
+
+#: Samples with censored times.
+CensoredSamples = CensoredTable | CensoredStream
 
 
 def _joined(parts: tuple[Any, ...]) -> Any:

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from spkm.core.columns import copied
+from spkm.core.evidence import AnyObjective
 from spkm.core.problem import Problem
-from spkm.core.protocols import AnyObjective
 from spkm.fitting.recipe import Fit
 from spkm.solvers import Result, Solver, projected_norm, with_settings
 

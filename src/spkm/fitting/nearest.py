@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from spkm.core.evidence import AnyObjective
 from spkm.core.fitted import fitted_terms
 from spkm.core.model import PreimageModel
 from spkm.core.nearest import distinct_nearest_rows, nearest_rows
-from spkm.core.protocols import AnyObjective
 from spkm.sources import ArraySource
 
 #: Fitted attributes that name the samples nearest to basis vectors.
@@ -23,14 +23,9 @@ def moved_to_samples(objective: AnyObjective, theta: np.ndarray) -> tuple[np.nda
     samples = source.subset(rows).dense()
     theta = theta.copy()
     params = model.unpack(theta)
-    row = k = 0
-    for term in model.terms:
-        for view in term.views:
-            if not term.is_linear_part:
-                own = samples[row : row + term.n_basis]
-                params.basis[k][...] = own if view.columns is None else own[:, view.columns]
-            k += 1
-        row += term.n_basis
+    for term, vectors, places in model.layout:
+        for view, k in zip(term.views, () if term.is_linear_part else places, strict=False):
+            params.basis[k][...] = samples[vectors] if view.columns is None else samples[vectors, view.columns]
     return theta, rows
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.evidence import AnyObjective
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
-from spkm.core.protocols import AnyObjective
 from spkm.core.targets import Target
 from spkm.fitting.continuing import continued_theta, kept_kernels
 from spkm.fitting.problems import Defaults, problem_of

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spkm._checks import warn_user
-from spkm.core.model import Term
-from spkm.core.problem import Problem
 from spkm.core.scaling import scaling_for
 from spkm.fitting.data import TableData
-from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
 from spkm.selection import (
     DEFAULTS,
@@ -24,10 +20,8 @@ from spkm.selection import (
     Search,
     Submodel,
     Validation,
-    has_path,
     interchangeable,
     losses_without,
-    only_kernel,
 )
 from spkm.solvers import resolve_solver
 from spkm.sources import ArraySource, Scaling, merged_rows, one_blas_thread, pick_rows
@@ -35,12 +29,6 @@ from spkm.tables.pairs import is_cross_validated
 from spkm.tables.read import Table
 
 MOST_ROWS = 5000  # samples that a search fits; the model it finds is fitted on all of them
-SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)  # numbers of basis vectors that "auto" tries: steps of about 1.6
-SEARCH_PRIOR = (
-    1.0  # on relevances while features are sought: the default, 2, holds those of noise up; with 0.1 features
-)
-# of a small effect are lost before the vectors are where they should be; measured
-MAX_BASIS = 50  # where max_basis is None
 
 
 class Searching(NamedTuple):
@@ -88,7 +76,7 @@ def search_over(
     for candidate in candidates:  # what cannot be fitted at the end is refused now
         some = np.arange(min(10, X.shape[1]))
         narrow = folds[0].train.columns(some)
-        objective = candidate.builder.problem(narrow, some, None).objective(narrow, some)
+        objective = candidate.problem(narrow, some).objective(narrow, some)
         resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
     validation = Validation(folds, spec.loss, scorer)
     chosen = max_features if spec.selection is not None else None
@@ -134,68 +122,6 @@ def half_frequencies(
                 yield fold_of(spec, data.part(half), choice, rng)
 
     return search.half_frequencies(choice, halves())
-
-
-@dataclass(frozen=True)
-class CandidateBuilder:
-    """Makes the problems of a candidate of a search.
-
-    Parameters
-    ----------
-    spec : Spec
-        The parameters.
-    recipe : Recipe
-        The recipe of the search.
-    terms : tuple of Term
-        The terms of the candidate.
-    prior : float or None
-        Prior on relevances while features are sought; None leaves that of the evidence.
-    """
-
-    spec: Spec
-    recipe: Recipe
-    terms: tuple[Term, ...]
-    prior: float | None
-
-    def problem(self, source: ArraySource, columns: np.ndarray | None, n_basis: int | None) -> Problem:
-        """Return the problem for a source of the given features, with ``n_basis`` vectors in each term."""
-        terms = self.terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in self.terms)
-        problem = self.recipe.problem(replace(self.spec, terms=terms), source, columns)
-        return problem if self.prior is None else problem.with_prior(self.prior)
-
-
-def candidate_for(spec: Spec, recipe: Recipe, data: TableData) -> Candidate:
-    """Return a candidate of the search with what is asked of strengths and numbers of vectors."""
-    terms, loss = spec.terms, spec.loss
-    for view in (view for term in terms for view in term.views):
-        if spec.selection is not None and view.kernel.is_per_feature:
-            raise ValueError(
-                f"kernel={view.kernel!r} has a factor for each feature, which cannot lose features. Leave it out."
-            )
-    kernel = only_kernel(terms)
-    automatic = spec.has_free_size
-    n_outputs = data.n_outputs
-    # Half of the samples at most, as in a choice of two sizes, unless the user sets the number.
-    most = max((spec.max_basis or min(MAX_BASIS, data.n_rows // 2)) // len(terms), 1)
-    n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
-    counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
-    sizes = (*(size for size in SIZES if size < most), most) if automatic and spec.selection is None else ()
-    if has_path(kernel) and isinstance(kernel.gamma, str):
-        kernel = kernel.with_gamma(1.0)  # not one over the features: few are left at the end
-        terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
-    linear = kernel is not None and kernel.is_linear
-    if linear:
-        counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
-    elif has_path(kernel) and automatic:
-        few = min(DEFAULTS.vectors_per_output * n_outputs, most)
-        counts = [few]
-        if spec.selection is not None:
-            sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
-    terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
-    free = spec.has_free_strength
-    name = "views" if kernel is None else type(kernel).__name__.lower()
-    builder = CandidateBuilder(spec, recipe, terms, SEARCH_PRIOR if free else None)
-    return Candidate(name, terms, builder, free and not loss.scale_free, sizes)
 
 
 def importances(model: Submodel, source: ArraySource) -> np.ndarray:

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
+from spkm.core.evidence import AnyObjective
 from spkm.core.fitted import FittedModel
 from spkm.core.model import PreimageModel
-from spkm.core.protocols import AnyObjective
 from spkm.core.starts import first_theta
 from spkm.core.targets import Target
 from spkm.fitting.continuing import check_continues
@@ -26,9 +26,8 @@ from spkm.fitting.nearest import nearest_attributes
 from spkm.fitting.outcome import Outcome
 from spkm.fitting.problems import usual_strength
 from spkm.fitting.progress import Progress, settle
-from spkm.fitting.recipes import Fit, Recipe, Start, guides_of, recipe_for
+from spkm.fitting.recipes import Fit, Recipe, Start, candidate_for, guides_of, recipe_for
 from spkm.fitting.search import (
-    candidate_for,
     decided,
     half_frequencies,
     report_choice,
@@ -210,7 +209,7 @@ def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> S
     """Return the search that the parameters set; nothing is fitted yet."""
     splits = dealt_folds(data.n_rows, spec.rng(), data.kinds(spec.loss), groups=data.groups)
     specs = [*guides_of(spec, data), spec]
-    *guides, candidate = [candidate_for(one, recipe_for(one, data), data) for one in specs]
+    *guides, candidate = [candidate_for(one, data) for one in specs]
     return search_over(spec, data, [candidate], splits, on_step, guides=guides)
 
 

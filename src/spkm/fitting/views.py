@@ -13,8 +13,8 @@ from sklearn.utils._indexing import _get_column_indices
 from spkm._arrays import TableLike, with_shape
 from spkm._checks import check_choice, check_integer
 from spkm._frames import labels_of
+from spkm.core.evidence import AnyObjective
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.protocols import AnyObjective
 from spkm.core.regularization import as_list
 from spkm.kernels import KERNELS
 from spkm.penalties import BASIS_PENALTIES, Penalty
@@ -94,13 +94,10 @@ def view_usage_of(
     shares = covariance / variance if variance > 0 else np.zeros(len(model.terms))
     weights = model.unpack(theta).weights
     usage = {term.name: ViewUsage(np.zeros(0, dtype=int), slice(0, 0), 0, 0.0) for term in asked}
-    row = 0
-    for term, share in zip(model.terms, shares, strict=True):
-        rows = slice(row, row + term.n_basis)
+    for (term, rows, _), share in zip(model.layout, shares, strict=True):
         looked_at = term.columns(model.n_features)
         used = int(np.any(weights[rows] != 0, axis=1).sum())
         usage[term.name] = ViewUsage(looked_at if columns is None else columns[looked_at], rows, used, float(share))
-        row += term.n_basis
     return {"view_usage_": usage}
 
 
@@ -108,8 +105,7 @@ def _block_shares(block: Block, model: PreimageModel, theta: np.ndarray) -> tupl
     """Return sums over samples of each term's part of a prediction, and of its product with the whole, (terms, m)."""
     Phi, _ = model.features(block, theta)
     weights = model.unpack(theta).weights
-    cuts = np.cumsum([0, *(term.n_basis for term in model.terms)])
-    parts = [Phi[:, a:b] @ weights[a:b] for a, b in pairwise(cuts)]
+    parts = [Phi[:, rows] @ weights[rows] for _, rows, _ in model.layout]
     whole = block.w * sum(parts)
     return np.array([block.w[:, 0] @ part for part in parts]), np.array([(whole * part).sum(axis=0) for part in parts])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -13,22 +13,9 @@ from spkm.kernels import Kernel
 from spkm.selection._elimination import Submodel
 from spkm.sources import ArraySource
 
-
-class Builder(Protocol):
-    """Makes the problems of a candidate. The caller of a search defines it: selection holds no settings of fits."""
-
-    def problem(self, source: ArraySource, columns: np.ndarray | None, n_basis: int | None) -> Problem:
-        """Return the problem for a source of the given features.
-
-        Parameters
-        ----------
-        source : ArraySource
-            Samples of these features.
-        columns : ndarray of int or None
-            The features; if None, all.
-        n_basis : int or None
-            Number of basis vectors in each term; if None, that of the candidate.
-        """
+#: From samples of some features, these features (None: all), and terms to their problem. The caller of a search defines
+#: it: selection holds no settings of fits.
+ProblemOf = Callable[[ArraySource, np.ndarray | None, tuple[Term, ...]], Problem]
 
 
 @dataclass(frozen=True)
@@ -41,8 +28,8 @@ class Candidate:
         For reports.
     terms : tuple of Term
         As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
-    builder : Builder
-        Makes the problems.
+    problem_of : callable
+        From samples, features and terms to a problem.
     tries_strengths : bool
         Whether other strengths of the penalty are tried at the end.
     sizes : tuple of int
@@ -51,9 +38,28 @@ class Candidate:
 
     name: str
     terms: tuple[Term, ...]
-    builder: Builder
+    problem_of: ProblemOf
     tries_strengths: bool = False
     sizes: tuple[int, ...] = ()
+
+    def problem(
+        self, source: ArraySource, columns: np.ndarray | None = None, n_basis: int | None = None, factor: float = 1.0
+    ) -> Problem:
+        """Return the problem for a source of the given features.
+
+        Parameters
+        ----------
+        source : ArraySource
+            Samples of these features.
+        columns : ndarray of int, default=None
+            The features; if None, all.
+        n_basis : int, default=None
+            Number of basis vectors in each term; if None, that of the candidate.
+        factor : float, default=1.0
+            Factor on the strength of the penalty.
+        """
+        terms = self.terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in self.terms)
+        return self.problem_of(source, columns, terms).with_factor(factor)
 
     @property
     def kernel(self) -> Kernel | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spkm.core.columns import copied, on_columns, with_relevances
+from spkm.core.evidence import AnyObjective
 from spkm.core.model import PreimageModel
 from spkm.core.objective import Objective
 from spkm.core.problem import Problem
-from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
 from spkm.penalties import ORDINARY_NOISE
 from spkm.selection._feature_groups import FeatureGroups
@@ -108,7 +108,8 @@ def eliminate(
             order = np.argsort(-uses(current, source, inside), kind="stable")
             if wanted < most < count:  # a budget is to be spent
                 wanted = most
-        sequence.append(shrunk(current, source, inside.columns(order[: min(wanted, count - 1)]), rng, settings))
+        kept = current.columns[inside.columns(order[: min(wanted, count - 1)])]
+        sequence.append(moved(current, source, kept, rng, settings=settings, iterations=settings.refit_iterations))
 
 
 def within_budget(gain: np.ndarray, size: np.ndarray, most: int) -> np.ndarray:
@@ -160,19 +161,6 @@ def next_count(count: int, one_by_one: int) -> int:
     return size
 
 
-def shrunk(
-    current: Submodel,
-    source: ArraySource,
-    kept: np.ndarray,
-    rng: np.random.Generator,
-    settings: SearchSettings = DEFAULTS,
-) -> Submodel:
-    """Return the model refitted on some of its features, from where it stands."""
-    columns = current.columns[kept]
-    _, theta = on_columns(current.model, current.theta, kept, current.problem.on(columns))
-    return fit_submodel(current.problem, source, columns, theta, settings.refit_iterations, rng)
-
-
 def moved(
     model: Submodel,
     source: ArraySource,
@@ -180,12 +168,16 @@ def moved(
     rng: np.random.Generator,
     factor: float = 1.0,
     settings: SearchSettings = DEFAULTS,
+    iterations: int | None = None,
 ) -> Submodel:
-    """Return the model refitted on other features or samples, with ``factor`` on its strength, from where it stands."""
+    """Return the model refitted on other features or samples, with ``factor`` on its strength, from where it stands.
+
+    It takes as many ``iterations`` as a first fit unless they are given.
+    """
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
     problem = model.problem.with_factor(factor)
     _, theta = on_columns(model.model, model.theta, places, problem.on(columns))
-    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng)
+    return fit_submodel(problem, source, columns, theta, iterations or settings.first_iterations, rng)
 
 
 def grown(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from spkm.core.objective import cotangent
+from spkm.core.problem import Problem
 from spkm.core.starts import KMeans, first_theta
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
@@ -73,9 +74,9 @@ class FirstModels:
         columns = self._columns(candidate, fold, point)
         self.seed(fold, "first", candidate.name, n_basis)
         source = fold.train.columns(columns)
-        problem = candidate.builder.problem(source, columns, n_basis).with_factor(factor)
+        problem = candidate.problem(source, columns, n_basis, factor)
         if point is None or len(point.basis) != problem.n_basis:
-            return self._fitted(problem, fold, columns)
+            return self._fitted(problem, fold, columns, self.settings.first_iterations)
         objective = problem.objective(source, columns)
         theta, params = objective.model.zeros()
         known = np.isin(columns, point.columns)
@@ -87,7 +88,7 @@ class FirstModels:
         basis[:, known] = point.basis[:, np.isin(point.columns, columns)] / gamma
         params.weights[...] = point.weights
         params.intercept[...] = point.intercept
-        return self._fitted(problem, fold, columns, theta)
+        return self._fitted(problem, fold, columns, self.settings.first_iterations, theta)
 
     def certain(self, fold: Fold) -> np.ndarray:
         """Return the groups that the screen is certain of, the clearest first."""
@@ -97,25 +98,18 @@ class FirstModels:
         order = np.argsort(-scores, kind="stable")
         return order[: np.count_nonzero(scores > -np.log(self.settings.chance / 3))]
 
-    def of_screen(
-        self, candidate: Candidate, fold: Fold, groups: np.ndarray, factor: float, n_basis: int | None = None
+    def on(
+        self, candidate: Candidate, fold: Fold, columns: np.ndarray, factor: float, n_basis: int | None = None
     ) -> Submodel:
-        """Return a candidate fitted on the features of some groups."""
-        columns = self.units.columns(groups)
-        problem = candidate.builder.problem(fold.train.columns(columns), columns, n_basis).with_factor(factor)
-        return self._fitted(problem, fold, columns, iterations=2 * self.settings.first_iterations)
+        """Return a candidate fitted on some features from the start."""
+        problem = candidate.problem(fold.train.columns(columns), columns, n_basis, factor)
+        return self._fitted(problem, fold, columns, 2 * self.settings.first_iterations)
 
     def _fitted(
-        self,
-        problem: Any,
-        fold: Fold,
-        columns: np.ndarray,
-        theta: np.ndarray | None = None,
-        iterations: int | None = None,
+        self, problem: Problem, fold: Fold, columns: np.ndarray, iterations: int, theta: np.ndarray | None = None
     ) -> Submodel:
         if theta is None:
             theta = first_theta(problem.objective(fold.train.columns(columns), columns), KMeans(), "ridge", fold.rng)
-        iterations = iterations or self.settings.first_iterations
         return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng)
 
     def _columns(self, candidate: Candidate, fold: Fold, point: PathPoint | None) -> np.ndarray:
@@ -187,7 +181,7 @@ class FirstModels:
 def empty_model(candidate: Candidate, columns: np.ndarray, fold: Fold) -> Submodel:
     """Return a model of one basis vector whose weights are zero: it holds ``columns`` and reads none of them."""
     source = fold.train.columns(columns)
-    problem = candidate.builder.problem(source, columns, 1)
+    problem = candidate.problem(source, columns, 1)
     model = problem.objective(source, columns).model
     theta, params = model.zeros()
     if problem.fit_intercept:

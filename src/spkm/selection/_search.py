@@ -22,10 +22,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from spkm.core.starts import KMeans, first_theta
 from spkm.losses import Loss
 from spkm.selection._choice import Candidate, Choice, StopSearch
-from spkm.selection._elimination import Submodel, eliminate, fit_submodel, grown, moved
+from spkm.selection._elimination import Submodel, eliminate, grown, moved
 from spkm.selection._entering import floating_elimination, n_groups
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._first_models import FirstModels, empty_model
@@ -186,7 +185,7 @@ class Search:
         sequence = self._floated(first, candidate, fold, max(least, len(certain)))
         if len(certain) and not np.array_equal(sequence[-1].columns, self.units.columns(certain)):
             # As many groups are left as the screen is certain of: the better of the two models goes on.
-            rival = self.beginnings.of_screen(candidate, fold, certain, factor, n_basis)
+            rival = self.beginnings.on(candidate, fold, self.units.columns(certain), factor, n_basis)
             if len(rival.columns) <= self.max_features and rival.objective < sequence[-1].objective:
                 sequence[-1] = rival
         return [*sequence[:-1], *self._floated(sequence[-1], candidate, fold, least)]
@@ -427,12 +426,8 @@ class Search:
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
     ) -> Submodel:
         """Return the candidate fitted on some features from the start."""
-        source = fold.train.columns(columns)
-        problem = candidate.builder.problem(source, columns, n_basis).with_factor(factor)
         self.beginnings.seed(fold, "anew", candidate.name, n_basis)
-        theta = first_theta(problem.objective(source, columns), KMeans(), "ridge", fold.rng)
-        iterations = 2 * self.settings.first_iterations
-        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng)
+        return self.beginnings.on(candidate, fold, columns, factor, n_basis)
 
     def n_groups(self, model: Submodel) -> int:
         """Return the number of feature groups of a model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spkm._parts import Registry
-from spkm.core.protocols import AnyObjective
+from spkm.core.evidence import AnyObjective
 from spkm.solvers._adam import Adam
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._base import Solver

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spkm._arrays import Factors
 from spkm._parts import Part
 from spkm.core.bounds import Box
-from spkm.core.protocols import AnyObjective, Composite
+from spkm.core.evidence import AnyObjective
+from spkm.core.model import PreimageModel
 from spkm.core.starts import FirstVectors, first_theta
 from spkm.sources import Scaling, Source
 
@@ -96,6 +98,24 @@ class Solver(Part):
     ) -> Result:
         """Return the best parameters found from ``theta``."""
         raise NotImplementedError(f"{type(self).__name__} must define minimize(objective, theta, rng, on_iteration).")
+
+
+class Composite(Protocol):
+    """A smooth function of theta with a gradient, plus a penalty with a prox."""
+
+    model: PreimageModel
+
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the value and its gradient."""
+        ...
+
+    def penalty(self, theta: np.ndarray) -> float:
+        """Return the value of the penalty."""
+        ...
+
+    def prox(self, theta: np.ndarray, step: Factors) -> np.ndarray:
+        """Return the prox of the penalty."""
+        ...
 
 
 class Store(Protocol):

@@ -9,9 +9,9 @@ import numpy as np
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.core.bounds import Box
+from spkm.core.evidence import AnyObjective
 from spkm.core.profiled import ProfiledObjective
-from spkm.core.protocols import AnyObjective, Composite
-from spkm.solvers._base import OnIteration, Result, Solver, found_state, note_end
+from spkm.solvers._base import Composite, OnIteration, Result, Solver, found_state, note_end
 from spkm.solvers._descent import descend
 from spkm.sources import Source
 
@@ -143,14 +143,14 @@ class VarPro(Solver):
         partial = rows < source.n_rows
         if partial:
             source = source.sample(rows, rng)
-        whole = objective.eliminated()
+        whole: ProfiledObjective = objective.eliminated()
         fresh = whole.start(theta)
         phi, begin = resumed_at(on_iteration, fresh)
         box = whole.bounds(objective.box)
         for k, stage in enumerate(stages(source, self.first_rows, rng)):
             if k < begin:
                 continue
-            profiled = objective.on(stage).eliminated()
+            profiled: ProfiledObjective = objective.on(stage).eliminated()
             first = profiled.first_stage() if k == 0 and phi is fresh else None
             if first is not None:
                 result = descend(first.value_and_gradient, phi, FIRST_ITERATIONS, self.tol, None, box)

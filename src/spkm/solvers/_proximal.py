@@ -6,8 +6,8 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
-from spkm.core.protocols import Composite
 from spkm.solvers._base import (
+    Composite,
     Monitor,
     OnIteration,
     Result,

@@ -21,20 +21,29 @@ class Continued(Around):
     than first vectors among them do: kernels of vectors far from all samples are zero, and so are their gradients. The
     first objective of the new fit must be the lower one, so that no warm start ends above the model it began with; but
     an evidence depends on the noise, which a new fit has yet to learn.
+
+    Parameters
+    ----------
+    inner : Recipe
+        The recipe.
+    previous : FittedModel
+        The earlier model.
+    comparable : bool
+        Whether first objectives may be compared.
     """
 
-    def __init__(self, inner: Recipe, previous: FittedModel) -> None:
+    def __init__(self, inner: Recipe, previous: FittedModel, comparable: bool) -> None:
         super().__init__(inner)
-        self.previous = previous
+        self.previous, self.comparable = previous, comparable
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         warm = self.inner.resume(spec, source, scaling, target, self.previous)
         if not is_behind(spec, warm, scaling):
             return warm
         anew = self.inner.begin(spec, source, scaling, target)
-        if anew.problem.evidence is not None:
-            return anew
-        return anew if _first_value(spec, anew, scaling) < _first_value(spec, warm, scaling) else warm
+        if self.comparable and not _first_value(spec, anew, scaling) < _first_value(spec, warm, scaling):
+            return warm
+        return anew
 
 
 def is_behind(spec: Spec, warm: Start, scaling: Scaling | None) -> bool:

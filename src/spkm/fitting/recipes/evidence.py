@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spkm.core.evidence import AnyObjective
 from spkm.core.fitted import fitted_terms
 from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.problem import Problem
 from spkm.core.profiled import JITTER
-from spkm.core.protocols import AnyObjective
 from spkm.core.starts import centres_of, draw_sample
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import KERNEL_SAMPLE, Defaults

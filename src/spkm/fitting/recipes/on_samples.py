@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from spkm.core.bounds import Box, own_box
+from spkm.core.evidence import AnyObjective
 from spkm.core.model import PreimageModel
-from spkm.core.protocols import AnyObjective
 from spkm.fitting.nearest import moved_to_samples
 from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Around, Fit, Recipe

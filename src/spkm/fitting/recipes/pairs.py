@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
+from spkm.core.evidence import AnyObjective
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
-from spkm.core.protocols import AnyObjective
 from spkm.core.targets import Target
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.progress import Progress

@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
+from spkm.core.evidence import AnyObjective
 from spkm.core.fitted import FittedModel
-from spkm.core.protocols import AnyObjective
 from spkm.core.span import inward, outward
 from spkm.core.targets import Target
 from spkm.fitting.continuing import continued_theta
