@@ -231,6 +231,12 @@ def test_largest_diagonal_is_reached_and_never_passed(kernel, radius):
         assert kernel.diagonal(1e3 * points).max() > 1e3 * kernel.diagonal(points).max()
 
 
+def test_a_product_with_a_kernel_of_zeros_is_bounded():
+    none = Affine(RBF(0.5), 1.0, -1.0)  # zero where x is u
+    assert Product(Linear(1.0), none).largest_diagonal() == 0.0
+    assert Product(none, Linear(1.0)).largest_diagonal(4.0) == 0.0
+
+
 @each_kernel
 def test_affine_parts_make_up_the_kernel(kernel):
     for one in (kernel, Affine(kernel, 3.0, -2.0), Rescaled(Affine(Affine(kernel), 0.5, 1.0), cases.FACTORS)):

@@ -41,7 +41,7 @@ def with_callbacks(fit: F) -> F:
 
 logger = logging.getLogger("spkm")
 
-__all__ = ["CallbackSupportMixin", "Listener", "Pace", "Progress", "is_nested", "settle", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Pace", "Progress", "is_nested", "settle", "with_callbacks"]
 
 CALLERS = ("sklearn", "joblib", "dask", "distributed", "concurrent", "multiprocessing")
 #: Parts of scikit-learn that stand between a user and ``fit`` without being other work.
@@ -99,6 +99,8 @@ class Progress:
         self.part_name = self.stage_name = ""
         #: Whether the solver was stopped before its end.
         self.interrupted = False
+        #: Whether the next iteration is to be the last.
+        self.ends_soon = False
         if context is None and isinstance(estimator, CallbackSupportMixin):
             context = estimator._init_callback_context(max_subtasks=None)
         self.context = context
@@ -126,9 +128,12 @@ class Progress:
         if self.store is not None and not self.interrupted:
             self.store.done()
 
-    def listener(self, last: bool = False) -> Listener:
-        """Return the object that a solver reports to; ``last`` ends it after one iteration."""
-        return Listener(self, last)
+    def __call__(self, i: int, value: float) -> bool:
+        """Report an iteration of a solver that may keep its state in the store; return whether it should be the last.
+
+        The first one is if Ctrl-C came before it.
+        """
+        return self.iteration(i, value) or self.ends_soon
 
     def stage(self, name: str) -> None:
         """Report that a stage of the fit begins, whose name the lines of the log have from now on."""
@@ -161,27 +166,6 @@ class Progress:
             return False
         task = self.context.subcontext(task_name=name).call_on_fit_task_begin(estimator=self.estimator)
         return bool(task.call_on_fit_task_end(estimator=self.estimator))
-
-
-class Listener:
-    """Callback of a solver after each iteration, with the store of its state.
-
-    Parameters
-    ----------
-    progress : Progress
-        The progress of the fit.
-    last : bool, default=False
-        Whether the first iteration is to be the last.
-    """
-
-    def __init__(self, progress: Progress, last: bool = False) -> None:
-        self.progress = progress
-        self.last = last
-        self.store = progress.store
-
-    def __call__(self, i: int, value: float) -> bool:
-        """Report an iteration; return whether it should be the last."""
-        return self.progress.iteration(i, value) or self.last
 
 
 def is_nested() -> bool:

@@ -89,9 +89,9 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
         solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective, start.solver)
         if start.stopped is None:
             progress.stage(type(solver).__name__)
-            rngs, listener = spec.rng().spawn(spec.n_restarts), progress.listener(last=start.interrupted)
+            rngs, progress.ends_soon = spec.rng().spawn(spec.n_restarts), start.interrupted
             begin = start.onward, start.theta, scaling
-            result = best_of_restarts(objective, solver, spec.start, rngs, listener, *begin)
+            result = best_of_restarts(objective, solver, spec.start, rngs, progress, *begin)
             result.by_signal = result.by_signal or start.interrupted
         else:  # Ctrl-C ended the way to the descent
             result = Result(start.stopped, objective.value(start.stopped), 1, False, interrupted=True, by_signal=True)
@@ -272,7 +272,7 @@ def _fit_chosen(
     objective = problem.with_noise(model.noise).objective(part, model.columns)
     solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
     progress.stage(type(solver).__name__)
-    result = solver.minimize(objective, model.theta, rng, progress.listener())
+    result = solver.minimize(objective, model.theta, rng, progress)
     strength = choice.factor * usual_strength(spec, source.n_outputs) if problem.has_strength else None
     fit = recipe.refine(
         spec, Fit(objective, result, solver, Start(problem, part, strength=strength), model.columns), progress

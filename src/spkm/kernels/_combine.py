@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from operator import is_
+from collections.abc import Callable, Iterable
+from operator import add, is_, mul
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ from scipy import sparse
 from spkm._arrays import Array, Factors, Matrix
 from spkm.kernels._base import FORMULAS, Cotangents, Kernel, Pullback
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal, product_of, sum_of
+
+
+def _of_parts(name: str, rule: Callable[[Iterable[bool]], bool]) -> Any:
+    """Return a property of a kernel made of others: whether all, or any, of them have it."""
+    return property(lambda self: rule(getattr(kernel, name) for kernel in self.kernels))
 
 
 class MadeOfKernels(Kernel):
@@ -31,29 +37,12 @@ class MadeOfKernels(Kernel):
         """The kernels it is made of."""
         return [getattr(self, name) for name in self.parts]
 
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return all(kernel.stationary for kernel in self.kernels)
-
-    @property
-    def reads_zero_features(self) -> bool:  # type: ignore[override]
-        return any(kernel.reads_zero_features for kernel in self.kernels)
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return any(kernel.nonnegative for kernel in self.kernels)
-
-    @property
-    def shifted(self) -> bool:  # type: ignore[override]
-        return any(kernel.shifted for kernel in self.kernels)
-
-    @property
-    def is_per_feature(self) -> bool:  # type: ignore[override]
-        return any(kernel.is_per_feature for kernel in self.kernels)
-
-    @property
-    def anywhere(self) -> bool:  # type: ignore[override]
-        return all(kernel.anywhere for kernel in self.kernels)
+    stationary = _of_parts("stationary", all)
+    anywhere = _of_parts("anywhere", all)
+    reads_zero_features = _of_parts("reads_zero_features", any)
+    nonnegative = _of_parts("nonnegative", any)
+    shifted = _of_parts("shifted", any)
+    is_per_feature = _of_parts("is_per_feature", any)
 
     def check(self, argument: str) -> Any:
         for kernel in self.kernels:
@@ -81,6 +70,19 @@ class _Pair(MadeOfKernels):
         self.left = left
         self.right = right
 
+    #: The operation that joins values of the two, and numbers.
+    join: Any
+
+    def diagonal(self, X: Matrix) -> Array:
+        return np.asarray(self.join(self.left.diagonal(X), self.right.diagonal(X)))
+
+    def _joined_largest(self, squared_radius: float = np.inf) -> float | None:
+        a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
+        if a is None or b is None:
+            return None
+        joined = float(self.join(a, b))
+        return 0.0 if np.isnan(joined) else joined  # a product of zero, with a kernel that is not bounded
+
 
 class Sum(_Pair):
     """k(x, u) = left(x, u) + right(x, u).
@@ -93,6 +95,8 @@ class Sum(_Pair):
     """
 
     formula = "sum"
+    join = staticmethod(add)
+    largest_diagonal = _Pair._joined_largest
 
     def vjp(
         self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
@@ -100,13 +104,6 @@ class Sum(_Pair):
         A, pull_a = self.left.vjp(X, U, metric, xx, learn_metric)
         B, pull_b = self.right.vjp(X, U, metric, xx, learn_metric)
         return A + B, Pullback(lambda G: _added(pull_a(+G), pull_b(G)))  # +G is a copy
-
-    def diagonal(self, X: Matrix) -> Array:
-        return self.left.diagonal(X) + self.right.diagonal(X)
-
-    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
-        a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
-        return None if a is None or b is None else a + b
 
     def forms(self) -> Forms | None:
         return sum_of(self.left.forms(), self.right.forms())
@@ -123,6 +120,8 @@ class Product(_Pair):
     """
 
     formula = "product"
+    join = staticmethod(mul)
+    largest_diagonal = _Pair._joined_largest
 
     def vjp(
         self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
@@ -130,13 +129,6 @@ class Product(_Pair):
         A, pull_a = self.left.vjp(X, U, metric, xx, learn_metric)
         B, pull_b = self.right.vjp(X, U, metric, xx, learn_metric)
         return A * B, Pullback(lambda G: _added(pull_a(G * B), pull_b(G * A)))
-
-    def diagonal(self, X: Matrix) -> Array:
-        return self.left.diagonal(X) * self.right.diagonal(X)
-
-    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
-        a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
-        return None if a is None or b is None else a * b
 
     def forms(self) -> Forms | None:
         return product_of(self.left.forms(), self.right.forms())

@@ -202,8 +202,7 @@ def inverse_gamma_mixture(shape: float, gamma: float) -> Forms:
         return np.where(root < 1e-4, 1 - root**2 / (4 * (shape - 1)), value)
 
     nodes, amounts = _gamma_nodes(shape, -1, exact)
-    none = np.zeros((len(nodes), 1))
-    return (ProductForm(amounts, (gamma * shape / nodes)[:, None], none),)
+    return _of_gaussians(amounts, gamma * shape / nodes)
 
 
 def gamma_mixture(shape: float, gamma: float) -> Forms:
@@ -213,8 +212,11 @@ def gamma_mixture(shape: float, gamma: float) -> Forms:
         return (1 + s / shape) ** -shape
 
     nodes, amounts = _gamma_nodes(shape, 1, exact)
-    none = np.zeros((len(nodes), 1))
-    return (ProductForm(amounts, (gamma * nodes / shape)[:, None], none),)
+    return _of_gaussians(amounts, gamma * nodes / shape)
+
+
+def _of_gaussians(amounts: Array, rates: Array) -> Forms:
+    return (ProductForm(amounts, rates[:, None], np.zeros((len(rates), 1))),)
 
 
 _FOUND: dict[tuple[float, int], tuple[Array, Array]] = {}

@@ -20,7 +20,10 @@ FORMULAS = ("totals", "value", "directions", "mix", "pointwise", "slope")
 
 
 def _one_by_one(loss: Loss, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
-    """Return totals and directions. A class that writes a formula of a known loss anew gets this."""
+    """Return totals and directions; a loss whose two have work in common does it once here.
+
+    A class that writes a formula of a known loss anew gets this.
+    """
     return loss.totals(Y, F, w), loss.directions(Y, F, w)
 
 
@@ -93,9 +96,7 @@ class Loss(Part):
         """Return the arrays (n, m) that the gradient is made of."""
         raise NotImplementedError(f"{type(self).__name__} must define directions(Y, F, w).")
 
-    def totals_and_directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
-        """Return :meth:`totals` and :meth:`directions`; a loss whose two have work in common does it once here."""
-        return _one_by_one(self, Y, F, w)
+    totals_and_directions = _one_by_one
 
     def mix(self, totals: Array) -> tuple[Any, ...]:
         """Return the factor of each direction, a number or (m,)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, note_end
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, found_state, note_end
 from spkm.solvers._descent import descend
 from spkm.solvers._proximal import proximal_descent
 
@@ -53,15 +53,11 @@ class Alternating(Solver):
         found = found_state(on_iteration)
         theta = objective.prox(theta if found is None else found["theta"], 1e-300)
         monitor = Monitor(theta, objective.value(theta), self.tol, on_iteration)
-        try:
+        with monitor:
             for _ in range(self.max_iter):
                 theta = _unless_interrupted(proximal_descent(objective, theta, self.basis_steps, 0.0, mask=mask))
                 theta, value = self._solve_weights(objective, theta, mask)
                 monitor.accept(theta, value)
-        except Stop:
-            pass
-        except KeyboardInterrupt:
-            monitor.stop_by_signal()
         result = monitor.result()
         result.by_count = self.tol == 0
         note_end(objective, result)

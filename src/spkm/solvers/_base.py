@@ -164,6 +164,10 @@ class Monitor:
     def __init__(
         self, theta: np.ndarray, value: float, tol: float, on_iteration: OnIteration | None, stage: int = 0
     ) -> None:
+        if not np.isfinite(value):
+            raise FloatingPointError(
+                "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
+            )
         self.stage = stage
         self.theta = theta.copy()
         self.value = value
@@ -200,9 +204,15 @@ class Monitor:
             return False
         return first - last <= OF_ALL * (self.trace[0] - last) or middle - last <= OF_EARLIER * (first - middle)
 
-    def stop_by_signal(self) -> None:
-        """Take note of a Ctrl-C."""
-        self.interrupted = self.by_signal = True
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
+        """Let a loop end at :class:`Stop` and at Ctrl-C, of which note is taken."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.interrupted = self.by_signal = True
+            return True
+        return kind is Stop
 
     def result(self) -> Result:
         """Return what was found."""

@@ -18,7 +18,7 @@ import scipy
 from scipy.optimize import fmin_l_bfgs_b
 
 from spkm.core.bounds import Box
-from spkm.solvers._base import Monitor, OnIteration, Result, Stop, projected_norm
+from spkm.solvers._base import Monitor, OnIteration, Result, projected_norm
 
 MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers: SciPy's 10 took more iterations, 40 as many
 LONGEST_SEARCH = 30  # evaluations along a line
@@ -59,22 +59,14 @@ def descend(
     if box is not None:
         x = np.clip(x, *box)
     first, gradient = function(x)
-    if not np.isfinite(first):
-        raise FloatingPointError(
-            "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
-        )
     monitor = Monitor(x, first, tol, on_iteration, stage)
     monitor.gradient = gradient
     guarded = Guarded(function, x, first, gradient)
     minimized = by_wrapper if routine is None else partial(by_routine, routine)
-    try:
+    with monitor:
         n_iter = minimized(guarded, x, box, max_iter, monitor)
         # SciPy ends by itself at a point where no step lowers the objective any more: that is convergence too.
         monitor.converged = monitor.converged or n_iter < max_iter
-    except Stop:
-        pass
-    except KeyboardInterrupt:
-        monitor.stop_by_signal()
     result = monitor.result()
     if monitor.gradient is not None:
         result.stationarity = projected_norm(result.theta, monitor.gradient, box)

@@ -12,7 +12,6 @@ from spkm.solvers._base import (
     OnIteration,
     Result,
     Solver,
-    Stop,
     found_state,
     part_dots,
     part_steps,
@@ -95,16 +94,12 @@ def proximal_descent(
     smooth, gradient = objective.value_and_gradient(theta)
     gradient = gradient * mask
     value = smooth + objective.penalty(theta)
-    if not np.isfinite(value):
-        raise FloatingPointError(
-            "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
-        )
     monitor = Monitor(theta, value, tol, on_iteration)
     monitor.gradient = gradient
     # First steps change each part by a tenth of its own size.
     sizes, slopes = part_dots(objective, theta, theta), part_dots(objective, gradient, gradient)
     steps = 0.1 * np.sqrt((sizes + 1e-2) / np.maximum(slopes, 1e-20))
-    try:
+    with monitor:
         for _ in range(max_iter):
             for _ in range(60):
                 vector = part_steps(objective, steps)
@@ -128,10 +123,6 @@ def proximal_descent(
             if not decrease > 0:
                 monitor.converged = True
                 break
-    except Stop:
-        pass
-    except KeyboardInterrupt:
-        monitor.stop_by_signal()
     result = monitor.result()
     if monitor.gradient is not None:
         result.stationarity = stationarity(objective, result.theta, monitor.gradient)

@@ -63,7 +63,7 @@ class Pairs(Recipe):
         if loss_of(objective, best) <= limit:
             return fit
         other = spec.rng().spawn(spec.n_restarts + 1)[-1:]  # a generator that no start has had
-        tried = best_of_restarts(objective, fit.solver, "auto", other, progress.listener())
+        tried = best_of_restarts(objective, fit.solver, "auto", other, progress)
         best = tried if tried.value < best.value else best
         best.interrupted, best.by_signal = tried.interrupted, tried.by_signal
         found = loss_of(objective, best)
