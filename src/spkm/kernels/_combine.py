@@ -77,6 +77,7 @@ class _Pair(MadeOfKernels):
         return np.asarray(self.join(self.left.diagonal(X), self.right.diagonal(X)))
 
     def _joined_largest(self, squared_radius: float = np.inf) -> float | None:
+        """Return a bound of k(x, x) over |x|^2 <= ``squared_radius`` from those of the two; None if one is unknown."""
         a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
         if a is None or b is None:
             return None
