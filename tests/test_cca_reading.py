@@ -111,6 +111,17 @@ def test_report(model, tmp_path):
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 
 
+def test_a_report_says_first_whether_the_tables_go_together(model, tmp_path):
+    def first(X, Y):
+        path = model.report(tmp_path / "r.json", X, Y, tables=("genes", "acids"), n_permutations=99)
+        return json.loads(path.read_text())["answer"][0]
+
+    best = model.correlations(*NEW).max()
+    assert first(*NEW).startswith("genes and acids go together: ") and first(*NEW).endswith(f"{best:.2f}.")
+    apart = NEW[0], np.random.default_rng(0).permutation(NEW[1])
+    assert first(*apart).startswith("No relation of genes and acids was found on 150 samples")
+
+
 def test_report_of_curves_and_without_samples(model, tmp_path):
     path = model.report(tmp_path / "r.json", *NEW, x_axis=np.arange(12.0), privacy="aggregate", n_permutations=19)
     found = json.loads(path.read_text())

@@ -1,6 +1,7 @@
 """What a report says first depends on the model: on an axis, with categories, by groups, beside simple models."""
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +15,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder, load, stability_selection
+from spkm import (
+    PairwiseSPKMRegressor,
+    SPKMClassifier,
+    SPKMNystroem,
+    SPKMRegressor,
+    TableEncoder,
+    load,
+    stability_selection,
+)
 from spkm.explain import gradient, nearest_entities, partial_dependence, sobol_indices, vector_stability
 from spkm.inspection import report
 
@@ -223,6 +232,31 @@ def test_a_choice_of_features_says_how_sure_it_is_and_what_could_stand_for_them(
     )
     with pytest.raises(ValueError, match="stability as a number needs the training samples"):
         facts(model, X, y, stability=2)
+
+
+def test_outputs_have_their_names_and_scales():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    Y = pd.DataFrame({"flux": 1e-14 * (X[:, 0] + rng.standard_normal(60)), "cost": 1e4 * np.sin(X[:, 1])})
+    model = SPKMRegressor(3, random_state=0, tol=1e-2).fit(X, Y)
+    found = facts(model, X, Y)
+    assert found["answer"][0] == "Predicts 2 numbers: flux and cost, from 3 features."
+    assert [one["name"] for one in found["quality"]["outputs"]] == ["flux", "cost"]
+    scores = model.predict(X)
+    np.testing.assert_allclose(
+        found["model"]["scales"], np.stack([scores.mean(axis=0), scores.std(axis=0)], 1), rtol=1e-4
+    )
+    alone = facts(SPKMRegressor(3, random_state=0, tol=1e-2).fit(X, Y["flux"]), X, Y["flux"])
+    assert alone["model"]["scales"] is None
+    wanted = r"Its predictions of 60 samples are typically off by \d\.\d\d×10⁻¹\S, the mean alone by \d"
+    assert re.match(wanted, alone["answer"][1])
+
+
+def test_what_has_no_target_has_no_report(tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    landmarks = SPKMNystroem(4, landmarks="random", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="SPKMNystroem has no target"):
+        report(landmarks, tmp_path / "page.html", X)
 
 
 def test_the_target_is_named_by_hand():

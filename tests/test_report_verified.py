@@ -144,6 +144,23 @@ def test_rounding_of_distances_far_from_zero_is_no_difference(tmp_path):
     assert good_with(0.5) and not good_with(3.0)
 
 
+def test_a_wrong_score_is_a_difference_in_every_unit(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    y = np.column_stack([1e-14 * (X[:, 0] + 3), 1e6 * np.sin(X[:, 1])])
+    model = SPKMRegressor(3, weight_penalty="rkhs", tol=0.1, random_state=0).fit(X, y)
+
+    def wrong(output):
+        def change(facts):
+            facts["page"]["verify"]["scores"][3][output] *= 1.001
+
+        return change
+
+    assert verified(model, X, y, tmp_path)[0]["good"]
+    assert not verified(model, X, y, tmp_path, wrong(0))[0]["good"]
+    assert not verified(model, X, y, tmp_path, wrong(1))[0]["good"]
+
+
 def test_another_class_is_no_difference_only_where_rounding_decides(tmp_path):
     _, X, y = far_from_zero(KERNELS[0])
     model = SPKMClassifier(3, kernel=KERNELS[0], scale=False, weight_penalty="rkhs", random_state=0).fit(X, y > 0)

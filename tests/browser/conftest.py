@@ -126,6 +126,12 @@ def ordered():
     return SPKMOrdinalClassifier(n_basis=4, order=order, random_state=0).fit(data.data, y), data.data, y
 
 
+def outputs():
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    Y = pd.DataFrame({"flux, W/m² per sample of the day": 1e-14 * y, "square": y**2})
+    return SPKMRegressor(n_basis=4, random_state=0, tol=1e-2).fit(X, Y), X, Y
+
+
 KINDS = {
     f.__name__: f
     for f in (
@@ -144,6 +150,7 @@ KINDS = {
         categories,
         survival,
         ordered,
+        outputs,
     )
 }
 

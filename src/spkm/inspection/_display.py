@@ -20,6 +20,7 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, INK, GREY = (
 PALE = "#E4E4E4"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, INK, SKY)
 LINES = ("-", "--", "-.", ":")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
 
 
@@ -88,11 +89,12 @@ def folded(text: str, inches: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as people write it: three digits, no exponent where it can be helped."""
+    """Return a number as people write it: three digits; very small and very large ones as 5.83×10⁻¹⁸."""
     if not np.isfinite(value):
         return "–"
     if value != 0 and not 1e-3 <= abs(value) < 1e5:
-        return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e")
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa}×10{str(int(power)).translate(RAISED)}"
     whole = len(str(int(abs(value))))
     return f"{value:.{max(0, digits - whole)}f}" if abs(value) >= 1 else f"{value:.{digits}g}"
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._table import listed
+from spkm.inspection._display import number
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import NAMELESS
@@ -15,6 +16,7 @@ from spkm.inspection._report._quality import Comparison
 from spkm.inspection._report._target_facts import survival_sentence
 
 NAMED = 3  # columns named in a sentence
+MOST_OUTPUTS = 5  # outputs named in a sentence
 MOST_VIEWS = 8  # views named in a sentence
 
 
@@ -53,7 +55,8 @@ def _what(
         what = f"Predicts when {target or 'an event'} happens, as a hazard and a survival curve"
     elif labels is None:
         count = len(reading.outputs)
-        what = f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers"
+        named = f": {listed(outputs)}" if count <= MOST_OUTPUTS and outputs != list(reading.outputs) else ""
+        what = f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers{named}"
     elif reading.model.target.task == "labels":
         what = f"Predicts {len(labels)} labels, each there or not"
     elif len(labels) == 2:
@@ -93,13 +96,13 @@ def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Co
         text += f", a linear model of the same training samples: {_percent(linear.value)}" if linear else ""
         text += f", {few.name}: {_percent(few.value)}" if few else ""
         return f"{text}."
-    interval = f" ({LEVEL_TEXT} interval {_r2(low)} to {_r2(high)})" if np.isfinite(low) else ""
-    text = f"R² is {_r2(value)} on {n:,} samples{interval}: "
+    interval = f", {LEVEL_TEXT} interval {_r2(low)} to {_r2(high)}" if np.isfinite(low) else ""
+    figure = f"R² is {_r2(value)} (1 is perfect, 0 no better than the mean{interval})"
     if len(reading.outputs) == 1:
-        error = quality["outputs"][0]["metrics"][1]["value"]
-        text += f"its typical error is {error:.3g}, where that of the mean is {quality['baseline']['value']:.3g}"
+        error, usual = (number(one["value"]) for one in (quality["outputs"][0]["metrics"][1], quality["baseline"]))
+        text = f"Its predictions of {n:,} samples are typically off by {error}, the mean alone by {usual}. {figure}"
     else:
-        text += f"the mean over {len(reading.outputs)} outputs"
+        text = f"{figure} on {n:,} samples, on average over {len(reading.outputs)} outputs"
     text += f"; a linear model of the same training samples has R² {_r2(linear.value)}" if linear else ""
     text += f", {few.name}, {_r2(few.value)}" if few else ""
     return f"{text}."
@@ -120,7 +123,7 @@ def _what_matters(columns: list[dict[str, Any]], axis: dict[str, Any] | None) ->
         if not slopes.any():
             return ""
         place = f"{axis['values'][int(np.argmax(slopes))]:g}"
-        return f"It leans most on the part of the curve around {place}{_unit(axis)}."
+        return f"It depends most on the part of the curve around {place}{_unit(axis)}."
     order = sorted((c for c in columns if c["variance"]), key=lambda c: -c["variance"])
     if not order:
         return "It predicts the same for every sample."

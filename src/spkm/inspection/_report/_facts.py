@@ -69,6 +69,8 @@ def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options:
     """Return everything that a report says, as plain data that JSON can hold."""
     check_integer("max_rows", options.max_rows, 1)
     reading, privacy = Reading.of(estimator), options.privacy
+    if reading.model.n_outputs == 0:
+        raise ValueError(f"estimator must be one that predicts; {type(reading.estimator).__name__} has no target here.")
     _check_privacy(reading, privacy)
     categories, groups = options.parts
     reading = reading if categories is None else reading.grouped_by_hand()
@@ -80,7 +82,7 @@ def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options:
     is_paired = reading.is_pairs and privacy == "rows"
     paired = pair_facts(samples, options.entities, options.max_rows) if is_paired else None
     stability = measured(reading, options.stability, samples.known, options.random_state)
-    seen = _evidence(samples, stability, options.random_state)
+    seen = _evidence(samples, outputs, stability, options.random_state)
     checks = findings(seen)
     levels = {check["code"]: check["level"] for check in checks}
     took_part = {"look": True, "pass": False}.get(levels["SPKM12"])
@@ -94,7 +96,7 @@ def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options:
         "target": target,
         "answer": answer_facts(reading, target, outputs, columns, curves, seen.quality, beside, paired),
         "first": cautions_first(checks),
-        "model": _model_facts(reading, outputs),
+        "model": _model_facts(samples, outputs),
         "samples": _sample_facts(samples, len(samples.chosen) if ship else 0, privacy),
         "quality": seen.quality,
         "beside": None if beside is None else beside.facts(),
@@ -123,12 +125,12 @@ def _check_privacy(reading: Reading, privacy: str) -> None:
         )
 
 
-def _evidence(samples: Samples, stability: Any, seed: int) -> Evidence:
+def _evidence(samples: Samples, outputs: list[str], stability: Any, seed: int) -> Evidence:
     """Return the model's quality, also beside simple models, and what its checks judge."""
     model, y = samples.reading.model, samples.sampled_y
     return Evidence(
         samples,
-        survival_quality(samples, seed) if samples.times is not None else quality(samples, seed),
+        survival_quality(samples, seed) if samples.times is not None else quality(samples, outputs, seed),
         compared(samples, seed),
         variance_shares(model, samples.similarities),
         [] if y is None else contrary_vectors(model, samples.similarities, y),
@@ -171,8 +173,17 @@ def settings_of(estimator: BaseEstimator) -> dict[str, str]:
     return {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}
 
 
-def _model_facts(reading: Reading, outputs: list[str]) -> dict[str, Any]:
-    model, estimator = reading.model, reading.estimator
+def _scales(samples: Samples) -> list[list[float]] | None:
+    """Return mean and standard deviation of the predictions of each of several outputs, whose units may differ."""
+    if samples.reading.labels is not None or samples.scores.shape[1] == 1:
+        return None
+    mean, spread = samples.scores.mean(axis=0), samples.scores.std(axis=0)
+    found: list[list[float]] = rounded(np.stack([mean, np.where(spread > 0, spread, 1.0)], axis=1))
+    return found
+
+
+def _model_facts(samples: Samples, outputs: list[str]) -> dict[str, Any]:
+    reading, model, estimator = samples.reading, samples.reading.model, samples.reading.estimator
     members = model.members
     return {
         "sentence": sentence(model, reading.pipeline.encoding),
@@ -182,6 +193,7 @@ def _model_facts(reading: Reading, outputs: list[str]) -> dict[str, Any]:
         "settings": settings_of(estimator) if isinstance(estimator, BaseEstimator) else {},
         "task": "regression" if reading.labels is None else model.target.task,
         "outputs": outputs,
+        "scales": _scales(samples),
         "score_names": [_score_name(reading, o, outputs[o]) for o in range(model.n_outputs)],
         "classes": None if reading.labels is None else [str(label) for label in reading.labels],
         "problems": None if model.is_joint else list(model.names),

@@ -13,7 +13,7 @@ from spkm.explain._bars import LEVEL, half_width
 from spkm.explain._edit import is_monotone, products
 from spkm.explain._structure import ProductPiece, structure_of
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._rounding import rounding_of_scores
+from spkm.inspection._report._rounding import bounds_of, rounding_of_scores
 from spkm.inspection._report._samples import Samples, dense_rows, plain_values, rounded
 from spkm.inspection._report._target_facts import survival_of_page
 from spkm.persistence._plain import jsonable, plain_model, with_javascript_classes
@@ -96,7 +96,7 @@ def _verification(
     return {
         "rows": len(probes) if ship else probes.tolist(),
         "scores": scores.tolist(),
-        "rounding": rounded(rounding_of_scores(plain, probes), 3),
+        "rounding": bounds_of(rounding_of_scores(plain, probes), samples.reading.labels is not None),
         "probabilities": None if P is None else P.tolist(),
         "predictions": [plain_values(value) for value in samples.reading.decide(scores)],
     }

@@ -15,7 +15,7 @@ import numpy as np
 
 from spkm.explain._table import dense, entities_of
 from spkm.inspection._reading import Reading, order_along
-from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
+from spkm.inspection._report._rounding import bounds_of, product_with_rounding, rounding_of_sums, with_rounding
 from spkm.inspection._report._samples import Samples, plain_values, rounded, stratified
 from spkm.persistence._plain import kernel_or_none
 from spkm.persistence._runtime import ready_kernel
@@ -74,7 +74,7 @@ def pair_facts(samples: Samples, names: Any, most: int) -> dict[str, Any]:
         "parts": rounded(_parts(scores[:, :, 0]), 4),
         "matrix": _matrix(scores[:, :, 0]),
         "verify": reading.model.scores(probes).tolist(),
-        "rounding": rounded(rounding_of_sums(*values, weights, intercept).max(axis=1), 3),
+        "rounding": bounds_of(rounding_of_sums(*values, weights, intercept), reading.labels is not None),
     }
 
 

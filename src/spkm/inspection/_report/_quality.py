@@ -37,15 +37,15 @@ MOST_ROWS = 5000  # that it is fitted on, and judged on
 PAIRS = 1500  # of these, where rows are pairs of wide tables
 
 
-def quality(samples: Samples, seed: int) -> dict[str, Any] | None:
-    """Return metrics and tables of a model's scores (n, m) beside the targets; None without targets."""
+def quality(samples: Samples, outputs: list[str], seed: int) -> dict[str, Any] | None:
+    """Return metrics and tables of a model's scores beside the targets, by output; None without targets."""
     reading, scores, y = samples.reading, samples.scores, samples.y
     if y is None:
         return None
     if reading.labels is None:
-        return _of_numbers(reading, scores, y, seed)
+        return _of_numbers(reading, outputs, scores, y, seed)
     if np.ndim(y) == 2:
-        return _of_labels(reading, scores, y)
+        return _of_labels(reading, outputs, scores, y)
     return _of_classes(reading, scores, y, seed)
 
 
@@ -140,14 +140,14 @@ def calibration_error(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> fl
     return float(_calibration(P, codes, right)["error"])
 
 
-def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def _of_labels(reading: Reading, names: list[str], scores: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     predicted = reading.decide(scores)
     rows = []
     for k in range(y.shape[1]):
         hits = int(((predicted[:, k] == 1) & (y[:, k] == 1)).sum())
         rows.append(
             {
-                "name": str(k),
+                "name": names[k],
                 "share": rounded(y[:, k].mean()),
                 "accuracy": rounded((predicted[:, k] == y[:, k]).mean()),
                 "precision": rounded(hits / max(1, int(predicted[:, k].sum()))),
@@ -159,11 +159,11 @@ def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str,
     return {"n": len(y), "metrics": [metric], "note": note_of(len(y)), "labels": rows}
 
 
-def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
+def _of_numbers(reading: Reading, names: list[str], scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
     predicted = np.reshape(reading.decide(scores), (len(y), -1))
     Y = np.reshape(np.asarray(y, dtype=np.float64), (len(y), -1))
     outputs = []
-    for o, name in enumerate(reading.outputs):
+    for o, name in enumerate(names):
         error, target = Y[:, o] - predicted[:, o], Y[:, o]
         metrics = [
             resampled("R²", partial(r2, Y[:, [o]], predicted[:, [o]]), len(Y), seed, "higher"),

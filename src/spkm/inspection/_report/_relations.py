@@ -12,6 +12,7 @@ from spkm._arrays import FileName, RandomState, TableLike, TargetLike
 from spkm._checks import check_choice
 from spkm.explain import Relation, relations
 from spkm.explain._canonical import TABLES, sentence_on_tables
+from spkm.inspection._display import number
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import axis_of
 from spkm.inspection._report._facts import settings_of, versions
@@ -19,6 +20,7 @@ from spkm.inspection._report._html import check_suffix, embedded, page_of, write
 from spkm.inspection._report._markdown import table_of, text_of
 from spkm.inspection._report._samples import rounded
 
+SURE = 0.05  # p-value up to which a relation is taken for more than chance
 MOST_POINTS = 500  # samples of a scatter
 MOST_ENTRIES = 20  # features of a component and a table
 MOST_EFFECTS = 4  # curves of effects of a component and a table
@@ -95,7 +97,7 @@ def canonical_report(
     facts = {
         "schema": 1,
         "title": title or f"The relation of {tables[0]} and {tables[1]}",
-        "answer": [sentence_on_tables(estimator, tables)],
+        "answer": [_answer(found, tables), sentence_on_tables(estimator, tables)],
         "cautions": [text for one in found for text in one.cautions()],
         "tables": list(tables),
         "axes": [_axis(estimator, side, axis) for side, axis in (("x", x_axis), ("y", y_axis))],
@@ -106,6 +108,20 @@ def canonical_report(
         "versions": versions(),
     }
     return write_facts(path, kinds, facts)
+
+
+def _answer(found: list[Relation], tables: tuple[str, str]) -> str:
+    """Return whether the tables go together, in a sentence."""
+    n, sure = found[0].n, [one for one in found if one.p_value <= SURE]
+    if not sure:
+        what = f"No relation of {tables[0]} and {tables[1]} was found on {n:,} samples"
+        return f"{what}: what there is may be chance (p above {SURE})."
+    strongest, most = max(one.correlation for one in sure), max(one.p_value for one in sure)
+    count = f"{len(sure)} of {len(found)} components are" if len(found) > 1 else "the relation is"
+    return (
+        f"{tables[0]} and {tables[1]} go together: {count} more than chance on {n:,} samples (p at most "
+        f"{number(most, 2)}), with a correlation of {'up to ' * (len(sure) > 1)}{strongest:.2f}."
+    )
 
 
 def _axis(estimator: Any, side: str, given: Any) -> dict[str, Any] | None:
@@ -163,7 +179,7 @@ def _page(facts: dict[str, Any]) -> str:
 
 def _card(facts: dict[str, Any]) -> str:
     """Return the facts as Markdown."""
-    lines = [f"# {text_of(facts['title'])}", "", text_of(facts["answer"][0]), ""]
+    lines = [f"# {text_of(facts['title'])}", "", text_of(" ".join(facts["answer"])), ""]
     lines += [f"- **Caution:** {text_of(text)}" for text in facts["cautions"]]
     for one in facts["relations"]:
         rows = [

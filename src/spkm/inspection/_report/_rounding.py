@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.inspection._report._samples import rounded
 from spkm.persistence._runtime import (
     kernel_values,
     member_weights,
@@ -20,13 +21,13 @@ EPS = float(np.finfo(float).eps)
 
 
 def rounding_of_scores(plain: dict[str, Any], X: np.ndarray) -> np.ndarray:
-    """Return by how much two ways to compute scores may differ, (n,), the largest of a sample's scores.
+    """Return by how much two ways to compute scores may differ, (n, m).
 
     One way sums differences, the other takes squared distances from three products, ``|z|^2 + |u|^2 - 2 zu``, each of
     which has an error of its own size; features that are not scaled make it far larger than that of the distance.
     """
     found = [_of_member(ready_member(member), X) for member in plain["members"]]
-    return np.asarray(np.max(np.hstack(found), axis=1))
+    return np.hstack(found)
 
 
 def _of_member(member: Any, X: np.ndarray) -> np.ndarray:
@@ -43,6 +44,12 @@ def rounding_of_sums(values: np.ndarray, errors: np.ndarray, weights: np.ndarray
     """Return by how much two sums of weighted similarities may differ, (n, m), from errors of the similarities."""
     sizes = np.abs(values) @ np.abs(weights) + np.abs(intercept)
     return 2 * (errors @ np.abs(weights) + (values.shape[1] + 2) * EPS * sizes)
+
+
+def bounds_of(bounds: np.ndarray, is_class: bool) -> list[Any]:
+    """Return bounds on the scores of samples as a page has them: for each output, as units differ, of classes one."""
+    found: list[Any] = rounded(bounds.max(axis=1) if is_class or bounds.shape[1] == 1 else bounds, 3)
+    return found
 
 
 def product_with_rounding(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

@@ -48,7 +48,7 @@ function axisPart(facts) {
       rows: axis.values.map((x, k) => [x, axis.mean[k], axis.low[k], axis.high[k]])
     }),
     figure({
-      title: "Where it looks",
+      title: "Which part of the curve matters",
       note: `mean change of the ${facts.model.score_names[0]} with one standard deviation more at one point of the curve, all else equal`,
       alt: "Slopes of the scores over the axis.",
       chart: slopeChart(facts, chartWidth(), 240),

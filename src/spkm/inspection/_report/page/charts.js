@@ -21,6 +21,11 @@ function scaleOf(low, high, from, to) {
   return (x) => from + ((to - from) * (x - low)) / span;
 }
 
+// How wide the numbers beside a vertical axis are, with room.
+function leftRoom(yTicks, least = 58) {
+  return Math.max(least, ...yTicks.map((t) => textWidth(fmt(t, 3)) + 10));
+}
+
 function frame(width, height) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
 }
@@ -199,16 +204,18 @@ function lineChart(
 ) {
   const named = series.length > 1,
     room = named ? Math.min(width * 0.32, Math.max(...series.map((one) => textWidth(one.name))) + 46) : 14,
-    box = { left: 58, right: width - room, bottom: height - 42, top: 24 };
+    box = { right: width - room, bottom: height - 42, top: 24 };
   const all = [...series.flatMap((one) => [...one.values, ...(one.low || []), ...(one.high || [])]), ...(band || []).flat()];
   const known = all.filter((v) => v !== null),
     [low, high] = range || [Math.min(...known), Math.max(...known)],
     margin = high > low ? 0.05 * (high - low) : 1;
+  const yTicks = ticks(low - margin, high + margin, 4);
+  box.left = leftRoom(yTicks);
   const ends = [Math.min(...xs), Math.max(...xs)],
     x = scaleOf(ends[0], ends[1], box.left, box.right),
     y = scaleOf(low - margin, high + margin, box.bottom, box.top);
   const chart = frame(width, height);
-  axes(chart, x, y, box, xLabel, yLabel, ticks(ends[0], ends[1], width < 420 ? 3 : 5), ticks(low - margin, high + margin, 4));
+  axes(chart, x, y, box, xLabel, yLabel, ticks(ends[0], ends[1], width < 420 ? 3 : 5), yTicks);
   const area = (lows, highs, name) => {
     const up = xs.map((at, i) => `${x(at).toFixed(1)},${y(highs[i]).toFixed(1)}`),
       down = xs.map((at, i) => `${x(at).toFixed(1)},${y(lows[i]).toFixed(1)}`).reverse();
@@ -310,29 +317,43 @@ function shareChart(columns, independent, width = chartWidth()) {
   return chart;
 }
 
+// Six outputs of an effect as they are drawn: outputs of different units in standard deviations from their means.
+function drawnEffect(facts, { values, bars }) {
+  const shown = values.slice(0, 6),
+    scales = facts.model.scales;
+  if (scales === null) return { values: shown, bars };
+  return {
+    values: shown.map((own, o) => own.map((v) => (v - scales[o][0]) / scales[o][1])),
+    bars: bars && bars.map((own, o) => own.map((v) => v / scales[o][1]))
+  };
+}
+
 // Values of an effect, or the ends of its error bars.
-function effectEnds({ values, bars }) {
-  const shown = values.slice(0, 6);
+function effectEnds(facts, effect) {
+  const { values: shown, bars } = drawnEffect(facts, effect);
   return bars ? shown.flatMap((own, o) => own.flatMap((v, k) => [v - bars[o][k], v + bars[o][k]])) : shown.flat();
 }
 
 // Ends of a scale that all effects share.
 function effectRange(facts) {
-  const all = facts.columns.filter((c) => c.effect !== null).flatMap((c) => effectEnds(c.effect));
+  const all = facts.columns.filter((c) => c.effect !== null).flatMap((c) => effectEnds(facts, c.effect));
   return all.length ? [Math.min(...all), Math.max(...all)] : [0, 1];
 }
 
 // The effect of a column: a curve of a number, dots at the levels of a category.
 function effectChart(facts, column, range, width, height = 230) {
   const { outputs, score_names: names } = facts.model,
-    { levels, values, bars } = column.effect,
-    own = range || [Math.min(...effectEnds(column.effect)), Math.max(...effectEnds(column.effect))],
-    label = outputs.length > 1 ? "mean score" : `mean ${names[0]}`;
-  if (levels !== null) return levelChart(levels, values.slice(0, 6), bars, outputs, own, label, width);
+    { levels } = column.effect,
+    { values, bars } = drawnEffect(facts, column.effect),
+    ends = effectEnds(facts, column.effect),
+    own = range || [Math.min(...ends), Math.max(...ends)],
+    scaled = facts.model.scales === null ? "mean score" : "mean prediction, in standard deviations",
+    label = outputs.length > 1 ? scaled : `mean ${names[0]}`;
+  if (levels !== null) return levelChart(levels, values, bars, outputs, own, label, width);
   const f = facts.features.read[column.features[0]];
   return lineChart(
     effectGrid(facts, column),
-    values.slice(0, 6).map((part, o) => ({
+    values.map((part, o) => ({
       name: outputs[o],
       values: part,
       ...(bars ? { low: part.map((v, k) => v - bars[o][k]), high: part.map((v, k) => v + bars[o][k]) } : {})
@@ -411,10 +432,11 @@ function calibrationChart(bins, width = chartWidth(420)) {
 // The middle 80 % of errors and their median against the prediction.
 function residualChart(rows, width = chartWidth()) {
   const height = 260,
-    box = { left: 58, right: width - 14, bottom: height - 42, top: 24 };
-  const xs = rows.map((row) => row[0]),
+    xs = rows.map((row) => row[0]),
     low = Math.min(0, ...rows.map((row) => row[1])),
-    high = Math.max(0, ...rows.map((row) => row[3]));
+    high = Math.max(0, ...rows.map((row) => row[3])),
+    yTicks = ticks(low, high, 4),
+    box = { left: leftRoom(yTicks), right: width - 14, bottom: height - 42, top: 24 };
   const x = scaleOf(Math.min(...xs), Math.max(...xs), box.left + 8, box.right - 8),
     y = scaleOf(low, high, box.bottom, box.top),
     chart = frame(width, height);
@@ -426,7 +448,7 @@ function residualChart(rows, width = chartWidth()) {
     "prediction",
     "target − prediction",
     ticks(Math.min(...xs), Math.max(...xs), 4),
-    ticks(low, high, 4)
+    yTicks
   );
   const up = rows.map((row) => `${x(row[0])},${y(row[3])}`),
     down = rows.map((row) => `${x(row[0])},${y(row[1])}`).reverse();

@@ -22,15 +22,20 @@ function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-// A number as people write it: four digits, a true minus sign.
+// The digits of an exponent, raised.
+const raised = (power) => String(power).replace(/[-\d]/g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
+
+// A number as people write it: four digits, a true minus sign, 5.8×10⁻¹⁸ for what is very small or large.
 function fmt(x, digits = 4) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (typeof x !== "number") return String(x);
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   const size = Math.abs(x);
   let text;
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) text = x.toExponential(digits - 1).replace("e+", "e");
-  else text = size >= 1000 ? String(Math.round(x * 10) / 10) : String(Number(x.toPrecision(digits)));
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
+    const [number, power] = x.toExponential(digits - 1).split("e").map(Number);
+    text = `${number}×10${raised(power)}`;
+  } else text = size >= 1000 ? String(Math.round(x * 10) / 10) : String(Number(x.toPrecision(digits)));
   return text.replace("-", "−");
 }
 

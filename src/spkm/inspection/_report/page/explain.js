@@ -122,6 +122,7 @@ function drawExplain(machine) {
 
 function withinFigure(machine, explained, labels, width, whole = machine) {
   const r = state.vector,
+    name = machine.labels[r] === "linear" ? "the linear part" : machine.labels[r],
     weight = machine.weights[r][state.output],
     values = Array.from(explained.within[r], (v) => v * weight),
     fall = largest(labels, values, 10);
@@ -141,13 +142,13 @@ function withinFigure(machine, explained, labels, width, whole = machine) {
     "div",
     {},
     figure({
-      title: `Features within ${machine.labels[r]}`,
-      note: `how they make up what ${machine.labels[r]} adds`,
-      alt: `Waterfall over features within ${machine.labels[r]}.`,
+      title: `Features within ${name}`,
+      note: `how they make up what ${name} adds`,
+      alt: `Waterfall over features within ${name}.`,
       chart: machine.facts.axis
         ? curveChart(machine.facts, [{ name: "adds", values: atRead(machine.facts, atPoints(machine, values)) }], { width, yLabel: "adds", band: false })
-        : waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
-      head: ["feature", `adds within ${machine.labels[r]}`],
+        : waterfall(fall.labels, fall.values, 0, { first: "", last: `${name} adds`, width }),
+      head: ["feature", `adds within ${name}`],
       rows: machine.columns.map((column, c) => [column.name, values[c]])
     }),
     el("div", { class: "controls" }, el("label", { for: "vector" }, "Another basis vector"), box)

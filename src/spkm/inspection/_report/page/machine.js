@@ -126,9 +126,9 @@ function isClose({ plain, engine }, row, room) {
 }
 
 // The largest difference between the page's numbers and Python's, over all rows that both have, relative to what is
-// added up to a score where that is above 1. It is good where no difference is above what rounding may make of the sums
-// and distances of its row. A probability follows its scores with a slope below 1, so that it has no more than their
-// error.
+// added up to a score, so that units do not matter. It is good where no difference is above what rounding may make of
+// the sums and distances of its row. A probability follows its scores with a slope below 1, so that it has no more than
+// their error.
 function verify(machine) {
   const { verify: expected } = machine.facts.page;
   const rows = typeof expected.rows === "number" ? machine.rows.slice(0, expected.rows) : expected.rows;
@@ -136,21 +136,20 @@ function verify(machine) {
     wrong = 0,
     good = true;
   rows.forEach((row, i) => {
-    const added = machine.engine.contributions(row);
-    const size = Math.max(
-        1,
-        ...expected.scores[i].map((_, o) => added.reduce((sum, own) => sum + Math.abs(own[o]), 0))
-      ),
-      room = Math.max(UNSEEN * size, expected.rounding[i]);
-    const compare = (found, wanted) =>
+    const added = machine.engine.contributions(row),
+      sizes = expected.scores[i].map((score, o) => added.reduce((sum, own) => sum + Math.abs(own[o]), Math.abs(score))),
+      bounds = [expected.rounding[i]].flat(), // one for each of several outputs, else the largest
+      rooms = sizes.map((size, o) => Math.max(UNSEEN * size, bounds[o] ?? bounds[0])),
+      room = Math.max(UNSEEN, ...rooms);
+    const compare = (found, wanted, size, own) =>
       found.forEach((v, k) => {
         const gap = Math.abs(v - wanted[k]);
-        worst = Math.max(worst, gap / size);
-        good = good && gap <= room;
+        worst = Math.max(worst, gap === 0 ? 0 : gap / size(k));
+        good = good && gap <= own(k);
       });
-    compare(machine.engine.scores(row), expected.scores[i]);
+    compare(machine.engine.scores(row), expected.scores[i], (o) => sizes[o], (o) => rooms[o]);
     const P = machine.engine.probabilities(row);
-    if (P !== null && expected.probabilities !== null) compare(P, expected.probabilities[i]);
+    if (P !== null && expected.probabilities !== null) compare(P, expected.probabilities[i], () => Math.max(1, ...sizes), () => room);
     const same = machine.engine.predict(row),
       other = expected.predictions[i];
     if (machine.plain.task !== "regression" && String(same) !== String(other) && !isClose(machine, row, room))

@@ -139,8 +139,8 @@ function tellVerified() {
   line.className = found.good ? "good" : "warn";
   line.dataset.worst = String(found.worst);
   line.textContent = found.good
-    ? `✓ The predictions of this page equal Python's on ${found.count} ${machine === null ? "pairs" : "samples"} (largest difference ${found.worst.toExponential(1)}).`
-    : `▲ The predictions of this page differ from Python's by up to ${found.worst.toExponential(1)} on ${found.count} samples. Do not rely on “What if” and “Explain a sample”.`;
+    ? `✓ The predictions of this page equal Python's on ${found.count} ${machine === null ? "pairs" : "samples"} (largest difference ${fmt(found.worst, 2)}).`
+    : `▲ The predictions of this page differ from Python's by up to ${fmt(found.worst, 2)} on ${found.count} samples. Do not rely on “What if” and “Explain a sample”.`;
 }
 
 function build(selected) {

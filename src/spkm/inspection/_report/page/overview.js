@@ -82,7 +82,11 @@ function overview(facts) {
 
 // Each check that found something grave: a heading, a sentence with its figures, what to do.
 function beforeReading(facts) {
-  if (!facts.first.length) return [el("p", { class: "good" }, `✓ None of ${facts.checks.length} checks asks for attention before you read on.`)];
+  if (!facts.first.length) {
+    const absent = facts.checks.filter((c) => c.level === "none").length,
+      rest = absent ? `; ${absent} could not be run` : "";
+    return [el("p", { class: "good" }, `✓ ${facts.checks.length - absent} checks found nothing that you must know before you read on${rest}.`)];
+  }
   return [
     el("h2", {}, "Before you read on"),
     el(
@@ -139,7 +143,7 @@ function summaryPicture(facts) {
   const panels = [],
     beside = besideChance(facts);
   if (beside) panels.push({ title: `How good: ${beside.measure}`, chart: dotChart(beside, half), wide: half });
-  if (facts.axis) panels.push({ title: "Where it looks", chart: slopeChart(facts, two ? half : width, 200), wide: half });
+  if (facts.axis) panels.push({ title: "Which part of the curve matters", chart: slopeChart(facts, two ? half : width, 200), wide: half });
   else if (top.length)
     panels.push({
       title: "What matters",
@@ -270,7 +274,7 @@ function aboutPart(facts) {
         "How it was fitted"
       )
     ),
-    el("h2", {}, "What it cannot tell"),
+    el("h2", {}, "What to keep in mind"),
     el(
       "ul",
       {},

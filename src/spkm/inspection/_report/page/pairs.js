@@ -9,17 +9,18 @@ function pairScore(pairs, i, j, output = 0) {
   return pairs.intercept[output] + pairContributions(pairs, i, j, output).reduce((a, b) => a + b, 0);
 }
 
-// The largest difference to Python's scores, relative to what is added up where that is above 1; good as in verify.
+// The largest difference to Python's scores, relative to what is added up; good as in verify.
 function verifyPairs(pairs) {
   let worst = 0,
     good = true;
   pairs.verify.forEach((expected, k) =>
     expected.forEach((score, o) => {
       const [i, j] = pairs.pairs[k],
-        size = Math.max(1, pairContributions(pairs, i, j, o).reduce((sum, v) => sum + Math.abs(v), 0));
+        size = pairContributions(pairs, i, j, o).reduce((sum, v) => sum + Math.abs(v), Math.abs(score)),
+        bound = [pairs.rounding[k]].flat();
       const gap = Math.abs(pairScore(pairs, i, j, o) - score);
-      worst = Math.max(worst, gap / size);
-      good = good && gap <= Math.max(UNSEEN * size, pairs.rounding[k]);
+      worst = Math.max(worst, gap === 0 ? 0 : gap / size);
+      good = good && gap <= Math.max(UNSEEN * size, bound[o] ?? bound[0]);
     })
   );
   return { worst, count: pairs.verify.length, good };

@@ -7,7 +7,7 @@ function basisSection(facts, machine) {
     el(
       "p",
       {},
-      "The model is a weighted sum of similarities to these. A vector is like a sample: where it lies in each feature is told in the units of the data."
+      "The model is a weighted sum of similarities to these. A vector is like a sample: its values are in the units of the data."
     ),
     left ? el("p", { class: "soft" }, `${left} more with smaller shares are not shown.`) : null,
     dead ? el("p", { class: "soft" }, `${dead} more have a weight of zero and are not shown.`) : null,
@@ -48,7 +48,7 @@ function basisCard(facts, card, outputs, machine) {
     el(
       "p",
       { class: "soft" },
-      `It moves the score by ±${fmt(card.swing, 3)} over the samples, whose scores vary by ±${fmt(facts.basis.spread, 3)}; the vector most like ${percent(card.count)} of the samples. `,
+      `It moves the score by ±${fmt(card.swing, 3)} over the samples, whose scores vary by ±${fmt(facts.basis.spread, 3)}; of all vectors it is the most similar one to ${percent(card.count)} of the samples. `,
       `Similarities: median ${fmt(card.spread[2], 3)}, middle 90 % from ${fmt(card.spread[0], 3)} to ${fmt(card.spread[4], 3)}.`,
       card.kept === null ? "" : ` Over refits of other samples of the same kind it stays at a similarity of ${fmt(card.kept, 2)} to itself (1 is still).`
     ),

@@ -4,15 +4,16 @@ const facts = JSON.parse(document.getElementById("facts").textContent);
 // Samples by their two scores; a line where a perfect correlation would have them.
 function scatterChart(points, labels, width = chartWidth(460)) {
   const height = Math.min(380, width),
-    box = { left: 48, right: width - 12, bottom: height - 42, top: 24 },
     xs = points.map((p) => p[0]),
     ys = points.map((p) => p[1]),
+    yTicks = ticks(Math.min(...ys), Math.max(...ys), 4),
+    box = { left: leftRoom(yTicks, 48), right: width - 12, bottom: height - 42, top: 24 },
     x = scaleOf(Math.min(...xs), Math.max(...xs), box.left + 6, box.right - 6),
     y = scaleOf(Math.min(...ys), Math.max(...ys), box.bottom - 6, box.top + 6),
     chart = frame(width, height),
     low = Math.max(Math.min(...xs), Math.min(...ys)),
     high = Math.min(Math.max(...xs), Math.max(...ys));
-  axes(chart, x, y, box, labels[0], labels[1], ticks(Math.min(...xs), Math.max(...xs), 4), ticks(Math.min(...ys), Math.max(...ys), 4));
+  axes(chart, x, y, box, labels[0], labels[1], ticks(Math.min(...xs), Math.max(...xs), 4), yTicks);
   if (high > low) chart.append(svg("line", { x1: x(low), x2: x(high), y1: y(low), y2: y(high), class: "mark" }));
   for (const p of points) chart.append(svg("circle", { cx: x(p[0]).toFixed(1), cy: y(p[1]).toFixed(1), r: 3, class: "dot", opacity: 0.55 }));
   return chart;
@@ -25,7 +26,7 @@ function weightFigure(one, side) {
     left = one.left_out[side];
   const rows = entries.map((e) => [e.name, e.weight, e.vector, e.shape]);
   return figure({
-    title: `${name}: what the score reads`,
+    title: `${name}: weights of its features`,
     note:
       axis !== null
         ? "weight of every feature; zero where it has no influence"
@@ -90,6 +91,7 @@ function relationPart(one) {
 
 function buildPage() {
   document.getElementById("main").replaceChildren(
+    ...facts.answer.slice(1).map((text) => el("p", {}, minus(text))),
     ...facts.cautions.map((text) => el("p", { class: "notice" }, el("strong", {}, "Caution: "), minus(text))),
     ...facts.relations.map((one) => el("section", {}, relationPart(one))),
     el("h2", {}, "How to read this page"),

@@ -96,7 +96,7 @@ function qualitySection(facts) {
   const parts = [el("h2", {}, `Quality on ${quality.n} samples`), el("p", { class: "soft" }, `${quality.note}.`)];
   if (quality.outputs) {
     quality.outputs.forEach((output) => {
-      if (quality.outputs.length > 1) parts.push(el("h3", {}, `Output ${output.name}`));
+      if (quality.outputs.length > 1) parts.push(el("h3", {}, output.name));
       parts.push(metricTable(output.metrics, output.baseline, "Metrics"));
       parts.push(
         figure({
