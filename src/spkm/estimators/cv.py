@@ -17,8 +17,7 @@ from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice
 from spkm._publish import publish
 from spkm.core.model import Term, View
-from spkm.estimators.class_predictions import PredictsClasses
-from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.classifier import PredictsClasses, SPKMClassifier
 from spkm.estimators.parameters import GroupsLike, OfClassifierSearch, OfSearch
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
 from spkm.estimators.uncertainty import with_uncertainty

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._frames import dtype_of
 from spkm._publish import publish
-from spkm.estimators.class_predictions import PredictsProbabilities
+from spkm.estimators.classifier import PredictsProbabilities
 from spkm.estimators.parameters import OfOrdinal
 from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import attributes_of

@@ -16,7 +16,7 @@ from spkm._checks import n_threads
 from spkm._methods import Explains, available_if
 from spkm._publish import publish
 from spkm.core.decisions import log_probabilities, probabilities
-from spkm.estimators.class_predictions import has_probabilities
+from spkm.estimators.classifier import has_probabilities
 from spkm.estimators.parameters import OfPairs, OfPairsOfClasses
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks

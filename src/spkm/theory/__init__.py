@@ -50,10 +50,9 @@ Maurer: A vector-contraction inequality for Rademacher complexities, ALT 2016.
 Huusari, Bhadra, Capponi, Kadri, Rousu: Learning primal-dual sparse kernel machines (the l1 form).
 """
 
-from spkm.theory._bounds import generalization_bound, rademacher_complexity
+from spkm.theory._bounds import GeneralizationBound, RademacherBound, generalization_bound, rademacher_complexity
 from spkm.theory._occam import OccamBound, held_out_bound, occam_bound
 from spkm.theory._quantized import quantized
-from spkm.theory._results import GeneralizationBound, RademacherBound
 
 __all__ = [
     "GeneralizationBound",
