@@ -234,6 +234,16 @@ def test_bad_arguments_of_a_split_are_named(wrong, message):
     assert not hasattr(conformal, "conformity_scores_")
 
 
+def test_samples_and_targets_of_a_split_are_as_many():
+    X, y = three_classes(60)
+    model = LogisticRegression().fit(X, y)
+    for n in (50, 60):
+        with pytest.raises(ValueError, match=f"the same number of samples; got {n} and {110 - n}"):
+            SplitConformalClassifier(model).conformalize(X[:n], y[: 110 - n])
+    with pytest.raises(ValueError, match="the same number of samples; got 60 and 50"):
+        SplitConformalRegressor(LinearRegression().fit(*line(60))).conformalize(X, np.arange(50.0))
+
+
 def test_targets_of_a_split_are_finite():
     X, y = line(20)
     with pytest.raises(ValueError, match="y must hold finite numbers; got inf"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,6 @@ from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_choice, check_real
 from spkm.tables.read import known_targets
 
-REGRESSION_SCORES = ("absolute", "residual_normalized")
-CLASS_SCORES = ("lac", "aps")
 #: Confidence levels, one or several.
 Levels = float | Sequence[float] | np.ndarray
 LEAST_WIDTH = 1e-12  # of the largest deviation: residuals are never divided by zero
@@ -61,40 +58,25 @@ def single_targets(y: TargetLike) -> np.ndarray:
     return y.ravel()
 
 
-class Scores(ABC):
-    """How samples are scored: residuals of numbers, or probabilities of classes.
-
-    Parameters
-    ----------
-    kind : str
-        The ``conformity_score`` that was asked for.
-    """
-
-    names: tuple[str, ...]
-
-    def __init__(self, kind: str) -> None:
-        self.kind = check_choice("conformity_score", kind, self.names)
-
-    @abstractmethod
-    def targets(self, y: TargetLike) -> np.ndarray:
-        """Return the targets as one array, checked."""
-
-    @abstractmethod
-    def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
-        """Return the score of every sample under a model, (n,)."""
-
-
 def around(predictions: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Return lower and upper ends, (n_samples, 2, n_levels), from half widths, (n_samples, n_levels)."""
     return np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
 
 
-class Residuals(Scores):
-    """Distances of numbers from their predictions, in units of one or of the model's standard deviation."""
+class Residuals:
+    """Distances of numbers from their predictions, in units of one or of the model's standard deviation.
 
-    names = REGRESSION_SCORES
+    Parameters
+    ----------
+    kind : {"absolute", "residual_normalized"}
+        The ``conformity_score`` that was asked for.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = check_choice("conformity_score", kind, ("absolute", "residual_normalized"))
 
     def targets(self, y: TargetLike) -> np.ndarray:
+        """Return the targets as one array, checked."""
         type_of_target(y, input_name="y")
         y = single_targets(y).astype(float)
         if not np.isfinite(y).all():
@@ -102,6 +84,7 @@ class Residuals(Scores):
         return y
 
     def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
+        """Return the score of every sample under a model, (n,)."""
         if is_classifier(model) or hasattr(model, "predict_survival_function"):  # of any library
             what = "classes" if is_classifier(model) else "log hazards"
             raise TypeError(
@@ -109,8 +92,7 @@ class Residuals(Scores):
                 f"predicts {what}."
             )
         predictions, units = self.expected(model, X)
-        if len(predictions) != len(y):
-            raise ValueError(f"X and y must have the same number of samples; got {len(predictions)} and {len(y)}.")
+        _check_lengths(predictions, y)
         return np.abs(y - predictions) / units
 
     def expected(self, model: BaseEstimator, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
@@ -129,6 +111,11 @@ class Residuals(Scores):
         return predictions, np.maximum(deviations, LEAST_WIDTH * deviations.max(initial=1.0))
 
 
+def _check_lengths(found: np.ndarray, y: np.ndarray) -> None:
+    if len(found) != len(y):
+        raise ValueError(f"X and y must have the same number of samples; got {len(found)} and {len(y)}.")
+
+
 def _of_one_target(values: np.ndarray, model: BaseEstimator) -> np.ndarray:
     """Return predictions of one number for each sample, (n,); a model of a target in a column has a column of them."""
     values = np.asarray(values, dtype=float)
@@ -142,7 +129,7 @@ def _of_one_target(values: np.ndarray, model: BaseEstimator) -> np.ndarray:
     return values
 
 
-class Probabilities(Scores):
+class Probabilities:
     """How unlikely a model takes a class to be.
 
     Parameters
@@ -153,13 +140,12 @@ class Probabilities(Scores):
         The classes, in the order of the sets.
     """
 
-    names = CLASS_SCORES
-
     def __init__(self, kind: str, labels: np.ndarray) -> None:
-        super().__init__(kind)
+        self.kind = check_choice("conformity_score", kind, ("lac", "aps"))
         self.labels = labels
 
     def targets(self, y: TargetLike) -> np.ndarray:
+        """Return the targets as one array, checked."""
         found = type_of_target(y, input_name="y")
         y = single_targets(y)
         if found not in ("binary", "multiclass"):
@@ -167,13 +153,16 @@ class Probabilities(Scores):
         return y
 
     def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
+        """Return the score of every sample under a model, (n,)."""
         unknown = np.setdiff1d(y, self.labels)
         if len(unknown):
             raise ValueError(
                 f"y must hold classes that the estimator has learned, {self.labels.tolist()}; got "
                 f"{unknown[:5].tolist()}. It has not learned these."
             )
-        return self.of_all(model, X)[np.arange(len(y)), label_places(self.labels, y)]
+        scores = self.of_all(model, X)
+        _check_lengths(scores, y)
+        return scores[np.arange(len(y)), label_places(self.labels, y)]
 
     def of_all(self, model: BaseEstimator, X: TableLike) -> np.ndarray:
         """Return the score of every class for every sample, (n, K); a class that the model has not seen is unlikely."""
