@@ -7,6 +7,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, ShuffleSplit
+from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival
 from spkm.conformal import (
@@ -202,6 +203,9 @@ def test_groups_and_weights_go_with_their_samples():
     train, test = next(GroupKFold(4).split(X, y, groups))
     model = LinearRegression().fit(X[train], y[train], weight[train])
     np.testing.assert_allclose(conformal.conformity_scores_[test], np.abs(y[test] - model.predict(X[test])), rtol=1e-9)
+    of_pipeline = clone(conformal).set_params(estimator=make_pipeline(LinearRegression()))
+    of_pipeline.fit_conformalize(X, y, groups=groups, fit_params={"linearregression__sample_weight": weight})
+    np.testing.assert_array_equal(of_pipeline.conformity_scores_, conformal.conformity_scores_)
 
 
 def test_a_class_that_a_fold_has_not_seen_has_no_probability():

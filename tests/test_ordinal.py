@@ -7,6 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import get_scorer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, load
@@ -140,6 +145,22 @@ def test_one_explanation_for_all_classes():
         values.values.sum(axis=(1, 2)), model.latent_score(X[:5]) - model.latent_score(X[:40]).mean(), atol=1e-8
     )
     assert "one score for ordered classes, 0 < 1 < 2 < 3" in model.summary(X, y)
+
+
+def test_scores_of_probabilities_in_another_order_are_told_of():
+    """A metric of scikit-learn sorts the labels, and reads the columns as if the estimator had."""
+    X, y = ordered(120)
+    words = np.array(["poor", "fair", "good", "best"])
+    model = SPKMOrdinalClassifier(**QUICK, order=words.tolist(), random_state=0).fit(X, words[y])
+    score = get_scorer("neg_log_loss")
+    for estimator in (model, make_pipeline(FunctionTransformer(), model).fit(X, words[y])):
+        with pytest.warns(UserWarning, match="This score is wrong: .* sorted order of the labels, .'best', 'fair'"):
+            score(estimator, X, words[y])
+    of_codes = SPKMOrdinalClassifier(**QUICK, random_state=0).fit(X, y)
+    right = score(of_codes, X, y)  # no warning, as of all that follow
+    assert right == pytest.approx(np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean())
+    score(CalibratedClassifierCV(FrozenEstimator(model)).fit(X, words[y]), X, words[y])
+    get_scorer("accuracy")(model, X, words[y])
 
 
 def test_order_of_labels():

@@ -57,7 +57,8 @@ class _CrossConformal(Conformal):
         groups : array-like of shape (n_samples,), default=None
             Groups for ``cv``.
         fit_params : dict, default=None
-            Further arguments of the estimator's ``fit``; ``sample_weight`` is split as the samples are.
+            Further arguments of the estimator's ``fit``; ``sample_weight``, also that of a step of a pipeline
+            (``svc__sample_weight``), is split as the samples are.
 
         Returns
         -------
@@ -74,8 +75,9 @@ class _CrossConformal(Conformal):
         models, scores = [], np.empty(len(targets))
         for train, test in splits:
             own = dict(params)
-            if own.get("sample_weight") is not None:
-                own["sample_weight"] = _safe_indexing(own["sample_weight"], train)
+            for name in own:
+                if name.rpartition("__")[2] == "sample_weight" and own[name] is not None:
+                    own[name] = _safe_indexing(own[name], train)
             models.append(clone(self._first()).fit(_safe_indexing(X, train), targets[train], **own))
             scores[test] = by.of(models[-1], _safe_indexing(X, test), targets[test])
         whole = clone(self._first()).fit(X, targets, **params)

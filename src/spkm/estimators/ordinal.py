@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spkm._arrays import TableLike, TargetLike, WeightLike
+from spkm._checks import warn_user
 from spkm._frames import dtype_of
 from spkm._publish import publish
 from spkm.estimators.classifier import PredictsProbabilities
@@ -37,6 +39,7 @@ class SPKMOrdinalClassifier(OfOrdinal, PredictsProbabilities, ClassifierMixin, B
     order : sequence or "sorted", default=None
         The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers. Three
         or more labels of text need it; "sorted" is for those whose alphabetical order is meant ("2024-01", "2024-02").
+        Estimators of scikit-learn that turn labels into numbers first (voting, stacking, bagging) lose another order.
     kernel : str or Kernel, default="rbf"
         The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
         or "tanimoto", or a Kernel.
@@ -154,6 +157,30 @@ class SPKMOrdinalClassifier(OfOrdinal, PredictsProbabilities, ClassifierMixin, B
         """
         return self._scores(X)[:, 0]
 
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Return the probability of every class, lowest first.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``. Metrics of scikit-learn that read probabilities take the columns to be in the
+            sorted order of the labels: where that is another one, a warning says so.
+        """
+        probabilities = super().predict_proba(X)
+        if not np.array_equal(self.classes_, np.sort(self.classes_)) and _is_scored():
+            warn_user(
+                "This score is wrong: scikit-learn takes columns of probabilities in the sorted order of the labels, "
+                f"{np.sort(self.classes_).tolist()[:5]}, and those of ordered classes are lowest first. Give codes 0, "
+                "1, 2 as y, or score by the predicted labels.",
+                UserWarning,
+            )
+        return probabilities
+
     def predict_median(self, X: TableLike) -> np.ndarray:
         """Return the label between whose thresholds the score lies, for every sample of ``X``.
 
@@ -167,6 +194,15 @@ class SPKMOrdinalClassifier(OfOrdinal, PredictsProbabilities, ClassifierMixin, B
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _is_scored() -> bool:
+    """Whether a scorer of scikit-learn asked for probabilities, itself or through a pipeline."""
+    frame: Any = sys._getframe()
+    name = "spkm"
+    while frame is not None and name.startswith(("spkm", "sklearn.utils", "sklearn.pipeline")):
+        name, frame = frame.f_globals.get("__name__", ""), frame.f_back
+    return name == "sklearn.metrics._scorer"
 
 
 def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndarray, np.ndarray]:
