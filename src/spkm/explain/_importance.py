@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import over_refits
 from spkm.explain._sobol import shares_of_variance, sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
-from spkm.explain._table import Named, Pipeline, frames, model_of, names_of, table_of
+from spkm.explain._table import Named, Pipeline, frames
 from spkm.tables.read import target_array
 
 
@@ -111,63 +110,39 @@ def importances(
     True
     """
     pipeline = Pipeline.of(estimator)
-    estimator, X, groups = pipeline.named, pipeline.table(X), pipeline.groups(groups)
-    model = model_of(estimator)
-    X = table_of(X, estimator, model.n_features, "X")
-    names, columns = players_of(names_of(estimator, model.n_features), groups)
+    model, X, groups = pipeline.model, pipeline.rows(X), pipeline.groups(groups)
+    names, columns = players_of(pipeline.names, groups)
     check_integer("n_repeats", n_repeats, 1)
     level = check_real("confidence_level", confidence_level, 0.0, 1.0, strict=True)
     rng = np.random.default_rng(random_state)
     n = X.shape[0]
     Y = _encoded(pipeline.estimator, model, y, n)
-    problems = _problems(model, X, Y)
     counts = rng.multinomial(n, np.full(n, 1 / n), check_integer("n_resamples", n_resamples, 1))
     weights = np.vstack([np.ones(n), counts])
-    before = _losses(problems, weights, lambda problem: problem.Z, None)
+
+    def dropped(model: FittedModel | ModelEnsemble, weights: np.ndarray) -> np.ndarray:
+        problems = _problems(model, X, Y)
+        return np.array([_losses(problems, weights, without=own) for own in columns]) - _losses(problems, weights)
+
+    def sobol(model: FittedModel | ModelEnsemble) -> np.ndarray:
+        named = Named(model, pipeline.names)
+        return shares_of_variance(sobol_indices(named, X, groups=groups, random_state=random_state))
+
+    problems = _problems(model, X, Y)
+    before = _losses(problems, weights)
     read = set(model.features_read().tolist())
-    found = np.zeros((2, len(names), len(weights)))
-    for j, members in enumerate(columns):
-        if not read & set(members.tolist()):
-            continue
-        found[0, j] = _losses(problems, weights, lambda problem: problem.Z, members) - before
-        for _ in range(n_repeats):
-            order = rng.permutation(n)
-            after = _losses(problems, weights, lambda problem, o=order, c=members: problem.shuffled(c, o), None)  # type: ignore[misc]
-            found[1, j] += (after - before) / n_repeats
+    permuted = np.zeros((len(names), len(weights)))
+    for j, own in enumerate(columns):
+        for _ in range(n_repeats if read & set(own.tolist()) else 0):
+            permuted[j] += (_losses(problems, weights, shuffled=own, order=rng.permutation(n)) - before) / n_repeats
+    found = [dropped(model, weights), permuted]
     tails = [50 * (1 - level), 50 * (1 + level)]
-    intervals = np.percentile(found[:, :, 1:], tails, axis=2)
-    seen = names_of(estimator, model.n_features)
+    intervals = [np.percentile(part[:, 1:], tails, axis=1).T for part in found]
     return Importances(
-        names,
-        float(before[0]),
-        found[0, :, 0],
-        intervals[:, 0].T,
-        found[1, :, 0],
-        intervals[:, 1].T,
-        _sobol_shares(model, seen, X, groups, random_state),
-        over_refits(model, lambda refit: _dropped(refit, X, Y, columns)),
-        over_refits(model, lambda refit: _sobol_shares(refit, seen, X, groups, random_state)),
+        *(names, float(before[0]), found[0][:, 0], intervals[0], permuted[:, 0], intervals[1], sobol(model)),
+        dropped_std=over_refits(model, lambda refit: dropped(refit, weights[:1])[:, 0]),
+        sobol_std=over_refits(model, sobol),
     )
-
-
-def _dropped(
-    model: FittedModel | ModelEnsemble, X: TableLike, Y: np.ndarray, columns: Sequence[np.ndarray]
-) -> np.ndarray:
-    """Return by how much the loss grows when each feature leaves the kernel, (d,)."""
-    problems, once = _problems(model, X, Y), np.ones((1, len(Y)))
-    before = _losses(problems, once, lambda problem: problem.Z, None)[0]
-    return np.array([_losses(problems, once, lambda problem: problem.Z, own)[0] - before for own in columns])
-
-
-def _sobol_shares(
-    model: FittedModel | ModelEnsemble,
-    names: tuple[str, ...],
-    X: TableLike,
-    groups: Mapping[str, Any] | None,
-    random_state: int,
-) -> np.ndarray:
-    """Return the total Sobol index of each feature, the mean over outputs weighted by their variances, (d,)."""
-    return shares_of_variance(sobol_indices(Named(model, names), X, groups=groups, random_state=random_state))
 
 
 @dataclass(frozen=True)
@@ -179,21 +154,16 @@ class _Problem:
     Y: np.ndarray
     rows: np.ndarray
 
-    def places(self, columns: np.ndarray) -> np.ndarray:
-        return np.flatnonzero(np.isin(self.model.features, columns))
+    def scores(self, without: Any = (), shuffled: Any = (), order: Any = ()) -> np.ndarray:
+        """Return the scores, on the scale of the loss.
 
-    def shuffled(self, columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Return the samples with the values of some of the user's features taken from others."""
-        Z = self.Z.copy()
-        places = self.places(columns)
-        Z[:, places] = self.Z[order][:, places]
-        return Z
-
-    def scores(self, Z: np.ndarray, without: np.ndarray | None) -> np.ndarray:
-        """Return the scores, on the scale of the loss, with some of the user's features out of the kernels."""
-        metric = np.ones(Z.shape[1])
-        if without is not None:
-            metric[self.places(without)] = 0.0
+        Some of the user's features may be out of the kernels, others have the values of the samples in another order.
+        """
+        Z, features = self.Z.copy(), np.asarray(self.model.features)
+        metric = np.where(np.isin(features, without), 0.0, 1.0)
+        if len(order):
+            moved = np.isin(features, shuffled)
+            Z[:, moved] = self.Z[order][:, moved]
         F: Any = self.model.intercept
         for term in self.model.terms:
             product: Any = 1.0
@@ -214,10 +184,9 @@ class _Problem:
         return np.array([loss.value(loss.totals(self.Y, F, row[:, None])) for row in w])
 
 
-def _losses(
-    problems: list[_Problem], weights: np.ndarray, table: Callable[[_Problem], np.ndarray], without: np.ndarray | None
-) -> np.ndarray:
-    return np.mean([p.losses(p.scores(table(p), without), weights) for p in problems], axis=0)
+def _losses(problems: list[_Problem], weights: np.ndarray, **change: np.ndarray) -> np.ndarray:
+    """Return the mean loss over the problems under each of the weightings, of features that a change is made to."""
+    return np.mean([problem.losses(problem.scores(**change), weights) for problem in problems], axis=0)
 
 
 def _encoded(estimator: Any, model: FittedModel | ModelEnsemble, y: Any, n: int) -> np.ndarray:
@@ -239,14 +208,10 @@ def _encoded(estimator: Any, model: FittedModel | ModelEnsemble, y: Any, n: int)
 
 
 def _problems(model: Any, X: Any, Y: np.ndarray) -> list[_Problem]:
-    everywhere = np.ones(len(Y))
-    if model.is_joint:
-        return [_Problem(model, scaled_rows(model, X), Y, everywhere)]
     found = []
     for k, member in enumerate(model.members):
-        if model.pairs is None:
-            own, rows = Y[:, [k]], everywhere
-        else:
+        own, rows = Y if model.is_joint else Y[:, [k]], np.ones(len(Y))
+        if not model.is_joint and model.pairs is not None:
             first, second = model.pairs[k]
             own, rows = Y[:, [second]], ((Y[:, first] > 0) | (Y[:, second] > 0)).astype(float)
         found.append(_Problem(member, scaled_rows(member, X), own, rows))
