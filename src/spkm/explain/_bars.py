@@ -20,6 +20,7 @@ from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._table import basis_labels, frames, model_of, output_names
 from spkm.tables.pipelines import before_last, last_of, with_last
 
+NUMBERS = ("scores", "base_values", "values", "contributions")  # of an explanation that have error bars
 LEVEL = 0.9  # of intervals, where none is given
 MEANING = (
     "Bars show how much the model would vary over other samples of the same kind ({n} refits with random weights); "
@@ -102,7 +103,7 @@ class Bars:
         lower, upper : ndarray
             The ends.
         """
-        if name not in ("scores", "base_values", "values", "contributions"):
+        if name not in NUMBERS:
             raise ValueError(f"name must be 'scores', 'base_values', 'values' or 'contributions'; got {name!r}.")
         middle, half = getattr(self._explanation, name), self.half_width * getattr(self, name)
         return middle - half, middle + half

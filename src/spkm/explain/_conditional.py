@@ -11,7 +11,7 @@ the moments of l'x. Covariances need no inverse, so they may be singular.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import comb
@@ -75,7 +75,8 @@ class Normal:
         known : ndarray of bool of shape (d,)
             The features that are known.
         """
-        return _given(self.mean, self.covariance, X, known)
+        law = _Conditional.of(self.mean, self.covariance, known[None])
+        return law.means(X)[0], law.covariance[0]
 
     def on_scale(self, model: FittedModel, others: Any = ()) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of the model's columns, on its scale without the clip, and of others after them.
@@ -102,12 +103,6 @@ class Normal:
         spread = np.sqrt(np.diagonal(self.covariance)[others])
         columns = np.concatenate([np.asarray(model.features, dtype=int), others])
         return columns, np.append(center, self.mean[others]), np.append(scale, np.where(spread > 0, spread, 1.0))
-
-
-def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and covariance of unknown features, given the known ones of samples."""
-    law = _Conditional.of(mean, covariance, known[None])
-    return law.means(X)[0], law.covariance[0]
 
 
 @dataclass(frozen=True)
@@ -198,7 +193,7 @@ class ConditionalMeans:
             x, m = law.values(seen[rows]), law.means(Z[rows])
             result = np.zeros((len(known), len(Z[rows]), self.structure.n_basis))
             for places, part in prepared:
-                result[:, :, places] += part.expected(x, m)
+                result[:, :, places] += part(x, m)
             yield rows, result
 
 
@@ -213,52 +208,37 @@ class _Components:
     coefficients: np.ndarray  # of p
     loadings: np.ndarray  # (R, columns)
 
-    def given(self, law: _Conditional) -> _Expected:
-        """Return the expectations given S sets of columns."""
-        A = self.A[:, law.free]  # (Q, S, free)
+    def given(self, law: _Conditional) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return the expectations given S sets of columns.
+
+        They are a function, to (S, n, R), of the known columns x, (S, n, known), and the means m of others, (S, n,
+        free).
+        """
+        A, A_known = self.A[:, law.free], self.A[:, law.known]  # (Q, S, free), (Q, S, known)
         K = np.eye(law.free.shape[1]) + 2 * law.covariance * A[:, :, None]
         C = np.broadcast_to(law.covariance, K.shape)
         curved = bool(A.any())  # else K is the identity: polynomials alone
         P = np.linalg.solve(K, C) if curved else C
-        half = 0.5 * np.linalg.slogdet(K)[1] if curved else np.zeros(K.shape[:2])
-        return _Expected(
-            *(self, A, self.A[:, law.known], P, half),
-            b=self.b[:, :, law.free].transpose(0, 2, 1, 3),
-            b_known=self.b[:, :, law.known].transpose(0, 2, 1, 3),
-            loadings=self.loadings[:, law.free].transpose(1, 0, 2),
-            loadings_known=self.loadings[:, law.known].transpose(1, 0, 2),
-        )
+        half = 0.5 * np.linalg.slogdet(K)[1] if curved else np.zeros(K.shape[:2])  # (Q, S)
+        b, b_known = (self.b[:, :, own].transpose(0, 2, 1, 3) for own in (law.free, law.known))  # (Q, S, R, free)
+        l, l_known = (self.loadings[:, own].transpose(1, 0, 2) for own in (law.free, law.known))  # noqa: E741
 
+        def expected(x: np.ndarray, m: np.ndarray) -> np.ndarray:
+            g = (m * A[:, :, None])[:, :, :, None] - b[:, :, None]  # (Q, S, n, R, free)
+            gP = g @ P[:, :, None]
+            exponent = 2 * np.einsum("qsnrf,qsnrf->qsnr", gP, g)
+            exponent += 2 * (m @ b.swapaxes(2, 3) + x @ b_known.swapaxes(2, 3))
+            size = np.einsum("snf,qsf->qsn", m * m, A) + np.einsum("snk,qsk->qsn", x * x, A_known)
+            exponent -= size[..., None] + self.c[:, None, None] + half[:, :, None, None]
+            if len(self.coefficients) == 1:
+                return np.tensordot(self.amounts, np.exp(exponent), axes=1) * self.coefficients[0]
+            middle = x @ l_known.swapaxes(1, 2) + m @ l.swapaxes(1, 2)
+            middle = middle - 2 * np.einsum("qsnrf,srf->qsnr", gP, l)
+            variance = ((l @ P) * l).sum(axis=3)[:, :, None]
+            moments = _polynomial_mean(self.coefficients, middle, variance)
+            return np.tensordot(self.amounts, np.exp(exponent) * moments, axes=1)
 
-@dataclass(frozen=True)
-class _Expected:
-    """Components with some columns known, for S sets of these: all that does not depend on the samples."""
-
-    parts: _Components
-    A: np.ndarray  # (Q, S, free)
-    A_known: np.ndarray  # (Q, S, known)
-    P: np.ndarray  # (Q, S, free, free)
-    half: np.ndarray  # (Q, S)
-    b: np.ndarray  # (Q, S, R, free)
-    b_known: np.ndarray  # (Q, S, R, known)
-    loadings: np.ndarray  # (S, R, free)
-    loadings_known: np.ndarray  # (S, R, known)
-
-    def expected(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the expectations, (S, n, R), for known columns x (S, n, known), and means m (S, n, free) of others."""
-        g = (m * self.A[:, :, None])[:, :, :, None] - self.b[:, :, None]  # (Q, S, n, R, free)
-        gP = g @ self.P[:, :, None]
-        exponent = 2 * np.einsum("qsnrf,qsnrf->qsnr", gP, g)
-        exponent += 2 * (m @ self.b.swapaxes(2, 3) + x @ self.b_known.swapaxes(2, 3))
-        size = np.einsum("snf,qsf->qsn", m * m, self.A) + np.einsum("snk,qsk->qsn", x * x, self.A_known)
-        exponent -= size[..., None] + self.parts.c[:, None, None] + self.half[:, :, None, None]
-        amounts, coefficients = self.parts.amounts, self.parts.coefficients
-        if len(coefficients) == 1:
-            return np.tensordot(amounts, np.exp(exponent), axes=1) * coefficients[0]
-        middle = x @ self.loadings_known.swapaxes(1, 2) + m @ self.loadings.swapaxes(1, 2)
-        middle = middle - 2 * np.einsum("qsnrf,srf->qsnr", gP, self.loadings)
-        variance = ((self.loadings @ self.P) * self.loadings).sum(axis=3)[:, :, None]
-        return np.tensordot(amounts, np.exp(exponent) * _polynomial_mean(coefficients, middle, variance), axes=1)
+        return expected
 
 
 def _polynomial_mean(coefficients: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -311,8 +291,8 @@ def _numbers(piece: object) -> range:
     return range(len(piece.amounts)) if isinstance(piece, ProductPiece) else range(1)
 
 
-def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return conditional Shapley values of every similarity, (n, R, s), and the expected similarities, (R,).
+def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return conditional Shapley values of every similarity, (n, R, s).
 
     The value of a set of players is the expectation given their values; all 2^s sets are enumerated.
     """
@@ -324,7 +304,6 @@ def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray
             f"features or groups, this model reads {s}. Select features (selection='strict') or group them."
         )
     result = np.zeros((len(Z), structure.n_basis, s))
-    usual = np.zeros(structure.n_basis)
     read = np.isin(structure.z_players, structure.read)
     place = np.where(read, np.searchsorted(structure.read, structure.z_players), 0)
     inside = (np.arange(2**s)[:, None] >> np.arange(s)) & 1 == 1
@@ -336,9 +315,7 @@ def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray
         for sets in np.split(alike, range(most, len(alike), most)):
             for rows, values in means.of_sets(Z, seen, known[sets]):
                 result[rows] += np.einsum("snr,sp->nrp", values, share[sets])
-                if sets[0] == 0:
-                    usual = values[0, 0]
-    return result, usual
+    return result
 
 
 def _shares(inside: np.ndarray) -> np.ndarray:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, with_shape
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._bars import LEVEL, Bars, deviation, half_width, needed_refits
+from spkm.explain._bars import LEVEL, NUMBERS, Bars, deviation, half_width, needed_refits
 from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
@@ -27,10 +27,8 @@ from spkm.explain._table import (
     dense_columns,
     frames,
     model_of,
-    names_of,
     output_names,
     output_place,
-    table_of,
 )
 
 MOST_BACKGROUND = 200  # samples that stand for all where no background is given
@@ -50,6 +48,25 @@ class _Member:
 
     def rows(self, X: TableLike) -> np.ndarray:
         return scaled_rows(self.model, X)
+
+    def within(self, X: Any, independent: bool, normal: Normal | None) -> np.ndarray:
+        """Return the Shapley values of every similarity, (n, R, s), s the players that the model reads."""
+        if normal is None:
+            return basis_shapley(self.structure, self.rows(X), self.background, independent)
+        means = ConditionalMeans(self.structure, *normal.on_scale(self.model))
+        return conditional_shapley(means, normal.unclipped(self.model, X), self.rows(X))
+
+    def values(self, X: Any, independent: bool, normal: Normal | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
+        values = np.zeros((X.shape[0], len(self.structure.names), self.model.n_outputs))
+        sums = np.empty((X.shape[0], self.model.n_basis))
+        step = max(1, ROWS // max(1, self.model.n_basis * len(self.structure.read)))
+        for i in range(0, X.shape[0], step):
+            rows = slice(i, i + step)
+            within = self.within(X[rows], independent, normal)
+            values[rows, self.structure.read] = np.einsum("nrs,rm->nsm", within, self.model.weights)
+            sums[rows] = within.sum(axis=2)
+        return values, sums
 
 
 @dataclass(frozen=True)
@@ -129,10 +146,7 @@ class Explanation:
         """
         result = np.zeros((len(self.scores), self.contributions.shape[1], len(self.feature_names)))
         for member in self._members:
-            if self.normal is not None:
-                within, _ = _conditional(member, self._X, self.normal)
-            else:
-                within = basis_shapley(member.structure, member.rows(self._X), member.background, self.independent)
+            within = member.within(self._X, self.independent, self.normal)
             result[:, member.basis][:, :, member.structure.read] = within
         return result
 
@@ -191,23 +205,20 @@ class Explanation:
         model = model_of(self._estimator)
         refits = needed_refits(model)
         found = [self._read(refit) for refit in refits]
-        names = ("scores", "base_values", "values", "contributions")
-        deviations = {name: deviation(model, [getattr(one, name) for one in found]) for name in names}
         half = half_width(len(refits), confidence_level)
+        deviations = {name: deviation(model, [one[name] for one in found]) for name in NUMBERS}
         return Bars(
             **deviations, n_refits=len(refits), confidence_level=confidence_level, half_width=half, _explanation=self
         )
 
     def frame(self, output: int | str = 0) -> Any:
         """Return the Shapley values of one output as a pandas frame: a row per sample, a column per feature."""
-        pandas = frames()
-        return pandas.DataFrame(self.values[:, :, self._output(output)], columns=list(self.feature_names))
+        return frames().DataFrame(self.values[:, :, self._output(output)], columns=list(self.feature_names))
 
     def contribution_frame(self, output: int | str = 0) -> Any:
         """Return the contributions of basis vectors to one output as a pandas frame: a row per sample."""
-        pandas = frames()
         names = basis_labels(model_of(self._estimator))
-        return pandas.DataFrame(self.contributions[:, :, self._output(output)], columns=names)
+        return frames().DataFrame(self.contributions[:, :, self._output(output)], columns=names)
 
     def to_shap(self, output: int | str | None = None) -> Any:
         """Return a ``shap.Explanation`` for SHAP's plots, of one output or, if there are several, of all."""
@@ -289,10 +300,7 @@ def explain(
     True
     """
     pipeline = Pipeline.of(estimator)
-    estimator, X = pipeline.named, pipeline.table(X)
-    background = background if isinstance(background, Normal) else pipeline.table(background)
-    model, groups = model_of(estimator), pipeline.groups(groups)
-    X = table_of(X, estimator, model.n_features, "X")
+    estimator, model, X = pipeline.named, pipeline.model, pipeline.rows(X)
     normal = _normal_of(background, X)
     if isinstance(background, str | Normal):
         independent = independent or background == "independent"
@@ -300,43 +308,24 @@ def explain(
     if normal is not None and (independent or len(normal.mean) != model.n_features):
         raise ValueError(f"background must be a Normal of {model.n_features} features, without independent=True.")
     check_columns(None if normal is None else normal.names, estimator, "background")
-    B = (
-        _thinned(X, independent)
-        if background is None
-        else table_of(background, estimator, model.n_features, "background")
-    )
-    read = partial(_read_off, names_of(estimator, model.n_features), groups, X, B, independent, normal)
+    B = _thinned(X, independent) if background is None else pipeline.rows(background, "background")
+    read = partial(_read_off, pipeline.names, pipeline.groups(groups), X, B, independent, normal)
     found = read(model)
     close, rank = familiarity(estimator, X, B)
+    structure = found["_members"][0].structure
     return Explanation(
-        scores=found.scores,
-        base_values=found.base_values,
-        values=found.values,
-        contributions=found.contributions,
-        similarities=found.similarities,
+        **found,
         familiarity=close,
         familiarity_rank=rank,
-        feature_names=found.members[0].structure.names,
+        feature_names=structure.names,
         output_names=output_names(model),
-        data=_player_data(X, found.members[0].structure),
+        data=_player_data(X, structure),
         independent=independent,
         _estimator=estimator,
         _X=X,
-        _members=found.members,
         normal=normal,
         _read=read,
     )
-
-
-class _Found(NamedTuple):
-    """The numbers of an explanation, and the members they come from."""
-
-    scores: np.ndarray
-    base_values: np.ndarray
-    values: np.ndarray
-    contributions: np.ndarray
-    similarities: np.ndarray
-    members: tuple[_Member, ...]
 
 
 def _read_off(
@@ -347,22 +336,22 @@ def _read_off(
     independent: bool,
     normal: Normal | None,
     model: FittedModel | ModelEnsemble,
-) -> _Found:
-    """Return what a model, or one of its refits, says of samples against a background."""
+) -> dict[str, Any]:
+    """Return the numbers of an explanation of a model, or of one of its refits, and the members they come from."""
     members = tuple(_members(model, names, groups, B))
     scores, similarities = model.scores(X), model.similarities(X)
     values = np.zeros((X.shape[0], len(members[0].structure.names), model.n_outputs))
     centred = np.empty_like(similarities)
     for member in members:
-        own = _shapley_values(member, X, independent) if normal is None else _normal_values(member, X, normal)
-        values[:, :, member.outputs], centred[:, member.basis] = own
+        values[:, :, member.outputs], centred[:, member.basis] = member.values(X, independent, normal)
     if independent or normal is not None:
         base = (scores - values.sum(axis=1)).mean(axis=0)
     else:
         usual = model.similarities(with_shape(B)).mean(axis=0)
         centred = similarities - usual
         base = model.intercept + usual @ model.weights
-    return _Found(scores, base, values, centred[:, :, None] * model.weights, similarities, members)
+    parts = {"scores": scores, "base_values": base, "values": values, "similarities": similarities}
+    return {**parts, "contributions": centred[:, :, None] * model.weights, "_members": members}
 
 
 def _normal_of(background: object, X: object) -> Normal | None:
@@ -388,34 +377,6 @@ def _members(
         rows, outputs = slice(basis, basis + member.n_basis), slice(output, output + member.n_outputs)
         yield _Member(member, structure_of(member, names, groups), scaled_rows(member, B), rows, outputs)
         basis, output = rows.stop, outputs.stop
-
-
-def _shapley_values(member: _Member, X: TableLike, independent: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
-    model, structure = member.model, member.structure
-    Z = member.rows(X)
-    values = np.zeros((len(Z), len(structure.names), model.n_outputs))
-    sums = np.empty((len(Z), model.n_basis))
-    step = max(1, ROWS // max(1, model.n_basis * len(structure.read)))
-    for i in range(0, len(Z), step):
-        rows = slice(i, i + step)
-        within = basis_shapley(structure, Z[rows], member.background, independent)
-        values[rows, structure.read] = np.einsum("nrs,rm->nsm", within, model.weights)
-        sums[rows] = within.sum(axis=2)
-    return values, sums
-
-
-def _normal_values(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray, np.ndarray]:
-    """Return conditional Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
-    within, _ = _conditional(member, X, normal)
-    values = np.zeros((X.shape[0], len(member.structure.names), member.model.n_outputs))
-    values[:, member.structure.read] = np.einsum("nrs,rm->nsm", within, member.model.weights)
-    return values, within.sum(axis=2)
-
-
-def _conditional(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray, np.ndarray]:
-    means = ConditionalMeans(member.structure, *normal.on_scale(member.model))
-    return conditional_shapley(means, normal.unclipped(member.model, X), member.rows(X))
 
 
 def _player_data(X: Any, structure: Structure) -> np.ndarray:
