@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.core.fitted import FittedModel
 from spkm.explain._bounds import Axis
 from spkm.explain._structure import Structure, players_of, structure_of
-from spkm.explain._table import columns_of, dense_columns, table_of, units_of
+from spkm.explain._table import Pipeline, columns_of, dense_columns, units_of
 from spkm.tables.encoded import Encoding
 from spkm.tables.links import MOST_COLUMNS, Link, links_of, whole_columns
 
@@ -34,7 +34,7 @@ class Changes:
         Columns that take whole numbers only.
     frozen : set of int
         Columns that must stay.
-    gaps : list of int
+    gaps : set of int
         Columns that say that a value is missing.
     limits : dict from a column to (low, high)
         Ranges of the columns.
@@ -47,7 +47,7 @@ class Changes:
     links: list[Link]
     whole: set[int]
     frozen: set[int]
-    gaps: list[int] = field(default_factory=list)
+    gaps: set[int] = field(default_factory=set)
     limits: dict[int, tuple[float, float]] = field(default_factory=dict)
     truths: set[int] = field(default_factory=set)
 
@@ -69,42 +69,43 @@ class Changes:
 
 
 def changes_of(
-    model: FittedModel,
-    names: tuple[str, ...],
+    pipeline: Pipeline,
+    models: Sequence[FittedModel],
     row: np.ndarray,
-    encoding: Encoding | None,
-    raw: Any,
-    encoded: Any,
-    *,
-    frozen: Sequence[Any],
     ranges: Any,
-    integers: Any,
-    groups: Mapping[str, Any] | None,
-    linked: Any,
+    *,
+    frozen: Any = (),
+    integers: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    linked: Any = None,
 ) -> Changes:
     """Return the rules for a sample, from an encoder, a table of samples and what was named.
 
     Parameters
     ----------
-    model, names : FittedModel and its columns' names
-        The model.
+    pipeline : Pipeline
+        The estimator taken apart.
+    models : sequence of FittedModel
+        Its model, and others of the same columns.
     row : ndarray of shape (1, d)
         The sample, as the model's columns.
-    encoding : Encoding or None
-        The encoder before the model.
-    raw, encoded : table or None
-        Samples as the encoder takes them, and as the model does.
-    frozen, ranges, integers, groups, linked
+    ranges, frozen, integers, groups, linked
         As in :func:`spkm.explain.counterfactual`.
     """
-    parts, links, whole, gaps = _known(encoding, names, groups, raw, encoded, model)
-    truths = set() if encoding is None else {j for j, o in enumerate(encoding.origins) if o.kind == "boolean"}
+    names, encoding = pipeline.names, pipeline.encoding if groups is None else None
+    table = None if ranges is None or isinstance(ranges, Mapping) else pipeline.rows(ranges, "ranges")
+    if encoding is None:
+        parts, links, whole = _of_table(dict(zip(*players_of(names, groups), strict=True)), table, models)
+    else:
+        parts, links, whole = _of_encoder(encoding, None if pipeline.before is None or table is None else ranges)
+    origins = () if encoding is None else encoding.origins
+    gaps, truths = ({j for j, o in enumerate(origins) if o.kind == kind} for kind in ("missing", "boolean"))
     if integers is not None:
-        whole = set(columns_of(list(integers), names, "integers").tolist())
-    limits = _limits(ranges, names, model)
-    links = links if linked is None else _named(linked, links, parts, encoded)
+        whole = set(columns_of(integers, names, "integers").tolist())
+    limits = _named_limits(ranges or {}, names) if table is None else _limits(table, models)
+    links = links if linked is None else _named_links(linked, links, parts, table)
     still: set[int] = set()
-    for one in frozen:
+    for one in [frozen] if isinstance(frozen, str) else frozen:
         titled = isinstance(one, str) and one in parts
         still |= {int(c) for c in (parts[one] if titled else columns_of([one], names, "frozen"))}
     for columns in parts.values():  # what is missing stays so
@@ -126,13 +127,13 @@ def axes_of(
     for player in structure.read:
         columns, title = structure.columns[player], structure.names[player]
         link = by_title.get(title)
-        present = set(columns.tolist()) - set(changes.gaps)
+        present = set(columns.tolist()) - changes.gaps
         if changes.frozen & present or not present:
             continue
         if link is not None:
             axis = _linked_axis(changes, model, int(player), link, row)
         elif title in changes.categories:
-            values = np.eye(len(columns))[~np.isin(columns, changes.gaps)]
+            values = np.eye(len(columns))[[c in present for c in columns.tolist()]]
             axis = _listed(model, int(player), columns, values, row)
         else:
             axis = _number(changes, model, int(player), int(columns[0]), row, title)
@@ -141,34 +142,28 @@ def axes_of(
     return axes
 
 
-def _known(
-    encoding: Encoding | None,
-    names: tuple[str, ...],
-    groups: Any,
-    raw: Any,
-    encoded: Any,
-    model: FittedModel | ModelEnsemble,
-) -> tuple[dict[str, np.ndarray], list[Link], set[int], list[int]]:
-    """Return parts, links, whole columns and columns of missing values, as an encoder and a table have them."""
-    if encoding is not None:
-        parts = encoding.column_groups()
-        seen = list(encoding.links)
-        taken = {title for link in seen for title in link.columns}
-        seen += [link for link in ([] if raw is None else encoding.links_in(raw)) if not taken & set(link.columns)]
-        found = [_encoded_link(link, encoding) for link in seen if set(link.columns) <= set(parts)]
-        numbers = {t: int(c[0]) for t, c in parts.items() if encoding.kind(t) == "number"}
-        whole = {numbers[title] for title in encoding.encoder.whole_ if title in numbers}
-        gaps = [j for j, origin in enumerate(encoding.origins) if origin.kind == "missing"]
-        return parts, [link for link in found if link is not None], whole, gaps
-    parts = dict(zip(*players_of(names, groups), strict=True))
-    if encoded is None:
-        return parts, [], set(), []
-    if not isinstance(encoded, np.ndarray) or encoded.shape[1] > MOST_COLUMNS:  # sparse or wide: what is read
-        read = set(np.asarray(model.features_read()).tolist())
-        parts_seen = {title: c for title, c in parts.items() if read & set(c.tolist())}
-    else:
-        parts_seen = parts
-    values = {title: dense_columns(encoded, columns) for title, columns in parts_seen.items()}
+def _of_encoder(encoding: Encoding, raw: Any) -> tuple[dict[str, np.ndarray], list[Link], set[int]]:
+    """Return parts, links and whole columns, as an encoder has them, and a table as it takes it."""
+    parts = encoding.column_groups()
+    seen = list(encoding.links)
+    taken = {title for link in seen for title in link.columns}
+    seen += [link for link in ([] if raw is None else encoding.links_in(raw)) if not taken & set(link.columns)]
+    found = [_encoded_link(link, encoding) for link in seen if set(link.columns) <= set(parts)]
+    numbers = {t: int(c[0]) for t, c in parts.items() if encoding.kind(t) == "number"}
+    whole = {numbers[title] for title in encoding.encoder.whole_ if title in numbers}
+    return parts, [link for link in found if link is not None], whole
+
+
+def _of_table(
+    parts: dict[str, np.ndarray], table: Any, models: Sequence[FittedModel]
+) -> tuple[dict[str, np.ndarray], list[Link], set[int]]:
+    """Return parts, and the links and whole columns of a table as the model gets it."""
+    if table is None:
+        return parts, [], set()
+    read = set(np.arange(table.shape[1]).tolist())
+    if not isinstance(table, np.ndarray) or table.shape[1] > MOST_COLUMNS:  # sparse or wide: what is read
+        read = {int(c) for model in models for c in model.features_read()}
+    values = {title: dense_columns(table, c) for title, c in parts.items() if read & set(c.tolist())}
     coded = {title: v[:, 0] if v.shape[1] == 1 else np.argmax(v, axis=1) for title, v in values.items()}
     links = []
     for link in links_of(coded):
@@ -178,7 +173,7 @@ def _known(
         )
         links.append(Link(link.columns, rows, link.slopes if all(len(parts[t]) == 1 for t in link.columns) else ()))
     single = {title: v[:, 0] for title, v in values.items() if v.shape[1] == 1}
-    return parts, links, {int(parts[title][0]) for title in whole_columns(single)}, []
+    return parts, links, {int(parts[title][0]) for title in whole_columns(single)}
 
 
 def _encoded_link(link: Link, encoding: Encoding) -> Link | None:
@@ -191,7 +186,7 @@ def _encoded_link(link: Link, encoding: Encoding) -> Link | None:
     return Link(link.columns, rows) if rows else None
 
 
-def _named(linked: Any, known: list[Link], parts: dict[str, np.ndarray], encoded: Any) -> list[Link]:
+def _named_links(linked: Any, known: list[Link], parts: dict[str, np.ndarray], table: Any) -> list[Link]:
     """Return links that were named: with what is known of them, the combinations of the samples, or nothing."""
     found = []
     for one in linked:
@@ -207,8 +202,8 @@ def _named(linked: Any, known: list[Link], parts: dict[str, np.ndarray], encoded
             found.append(same[0])
             continue
         rows: tuple[Any, ...] = ()
-        if encoded is not None:
-            blocks = [dense_columns(encoded, parts[title]) for title in titles]
+        if table is not None:
+            blocks = [dense_columns(table, parts[title]) for title in titles]
             seen = np.unique(np.hstack(blocks), axis=0)
             if len(seen) <= MOST_ROWS:
                 ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
@@ -239,14 +234,14 @@ def _line(changes: Changes, model: FittedModel, player: int, link: Link, row: np
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
     slopes = np.array(link.slopes)
-    center, scale, least, most = (part[places] for part in units_of(model))
+    center, scale, least, most = units_of(model, places)
     direction = slopes[held] / scale
     unit = float(np.linalg.norm(direction))
     low, high = -np.inf, np.inf
     for column, slope in zip(columns, slopes, strict=True):
         ends = changes.limits.get(int(column))
         if ends is None and column in model.features:
-            c, s, a, b = scale_of(model, int(np.searchsorted(model.features, column)))
+            c, s, a, b = units_of(model, np.searchsorted(model.features, column))
             ends = (c + a * s, c + b * s)
         if ends is not None:
             reach = sorted((end - row[0, column]) / slope * unit for end in ends)
@@ -270,7 +265,7 @@ def _line(changes: Changes, model: FittedModel, player: int, link: Link, row: np
 
 def _number(changes: Changes, model: FittedModel, player: int, column: int, row: np.ndarray, name: str) -> Axis | None:
     place = int(np.searchsorted(model.features, column))
-    center, scale, least, most = scale_of(model, place)
+    center, scale, least, most = units_of(model, place)
     low, high = changes.limits.get(column, (center + least * scale, center + most * scale))
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"ranges must hold finite limits for {name!r}, which the model does not clip.")
@@ -289,32 +284,28 @@ def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.nda
         return None
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
-    center, scale, least, most = (part[places] for part in units_of(model))
+    center, scale, least, most = units_of(model, places)
     scaled = (values[:, held] - center) / scale
     costs = np.sqrt(((scaled - (row[0, columns[held]] - center) / scale) ** 2).sum(axis=1))
     return Axis(player, places, options=np.clip(scaled, least, most), values=values, costs=costs, users=columns)
 
 
-def scale_of(model: FittedModel, place: int) -> tuple[float, float, float, float]:
-    """Return center and scale of a feature, and the bounds of its values in the model."""
-    return tuple(float(part[place]) for part in units_of(model))  # type: ignore[return-value]
+def _named_limits(ranges: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, tuple[float, float]]:
+    """Return the limits of the columns that have some."""
+    limits = {}
+    for key, pair in ranges.items():
+        (column,) = columns_of(key, names, "ranges")
+        low, high = (float(v) for v in pair)
+        if not low <= high:
+            raise ValueError(f"ranges[{key!r}] must be (low, high) with low <= high; got {pair!r}.")
+        limits[int(column)] = (low, high)
+    return limits
 
 
-def _limits(ranges: object, names: tuple[str, ...], model: FittedModel) -> dict[int, tuple[float, float]]:
-    """Return the limits of columns that have some."""
-    if ranges is None:
-        return {}
-    if isinstance(ranges, Mapping):
-        limits = {}
-        for key, pair in ranges.items():
-            (column,) = columns_of(key, names, "ranges")
-            low, high = (float(v) for v in pair)
-            if not low <= high:
-                raise ValueError(f"ranges[{key!r}] must be (low, high) with low <= high; got {pair!r}.")
-            limits[int(column)] = (low, high)
-        return limits
-    held = np.asarray(model.features)
-    values = dense_columns(table_of(ranges, None, model.n_features, "ranges"), held)
+def _limits(table: Any, models: Sequence[FittedModel]) -> dict[int, tuple[float, float]]:
+    """Return the least and the largest value of each of the models' columns."""
+    held = np.unique(np.concatenate([model.features for model in models]))
+    values = dense_columns(table, held)
     return {int(c): (float(v.min()), float(v.max())) for c, v in zip(held, values.T, strict=True)}
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
 from spkm._frames import is_named_row, labels_of
 from spkm.core.fitted import FittedModel
@@ -20,7 +19,7 @@ from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._sheet import Sheet
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows
-from spkm.explain._table import Pipeline, cell_text, check_columns, dense, model_of, names_of, ranges_of, table_of
+from spkm.explain._table import Pipeline, cell_text, check_columns, dense, joint_model, table_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Counterfactual:
 
 def counterfactual(
     estimator: BaseEstimator,
-    x: TableLike,
+    x: Any,
     target: Any = None,
     *,
     frozen: Sequence[Any] = (),
@@ -167,21 +166,12 @@ def counterfactual(
     check_integer("max_changes", max_changes, 1)
     if max_changes > 2:
         raise ValueError(f"max_changes must be 1 or 2; got {max_changes!r}.")
-    model, names = model_of(pipeline.estimator), names_of(pipeline.named, model_of(pipeline.estimator).n_features)
-    if not model.is_joint:
-        raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
-    given = pipeline.table(_row(x))
+    model, names = joint_model(pipeline, "estimator"), pipeline.names
+    given = pipeline.table(x.to_frame().T if is_named_row(x) else x)
     check_columns(labels_of(given), pipeline.named, "x")
-    row = table_of(np.reshape(dense(given), (1, -1)), pipeline.named, model.n_features, "x").astype(np.float64)
-    raw = None if isinstance(ranges, Mapping) else ranges
-    encoded = None if raw is None else ranges_of(pipeline, raw, model.n_features)
+    row = table_of(np.reshape(dense(given), (1, -1)), pipeline.named, model.n_features, "x")
     changes = changes_of(
-        *(model, names, row, None if groups is not None else pipeline.encoding, pipeline.raw(raw), encoded),
-        frozen=[frozen] if isinstance(frozen, str) else list(frozen),
-        ranges=ranges if raw is None else encoded,
-        integers=[integers] if isinstance(integers, str) else integers,
-        groups=groups,
-        linked=linked,
+        *(pipeline, [model], row, ranges), frozen=frozen, integers=integers, groups=groups, linked=linked
     )
     structure, links = changes.structured(model, names)
     scores = model.scores(row)
@@ -199,11 +189,6 @@ def _beyond_rounding(model: FittedModel, A: np.ndarray, a: np.ndarray) -> float:
     size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
     widths = np.add.outer(a, a)[A @ A.T < 0]  # of opposite half-spaces
     return float(min(1e-9 * size, np.min(widths, initial=np.inf) / 4))
-
-
-def _row(x: Any) -> Any:
-    """Return a row of a frame as a frame, with the names of its columns; anything else as it is."""
-    return x.to_frame().T if is_named_row(x) else x
 
 
 def _other_class(model: FittedModel, scores: np.ndarray) -> Any:

@@ -34,11 +34,8 @@ from spkm.explain._table import (
     columns_of_grid,
     dense_columns,
     frames,
-    model_of,
     names_apart,
-    names_of,
     output_names,
-    table_of,
     units_of,
 )
 from spkm.tables.encoded import Encoding
@@ -186,11 +183,10 @@ class _Axes:
     @staticmethod
     def of(estimator: BaseEstimator, X: TableLike) -> _Axes:
         pipeline = Pipeline.of(estimator)
-        model, encoding = model_of(pipeline.estimator), pipeline.encoding
+        encoding = pipeline.encoding
         groups = {} if encoding is None else encoding.column_groups()
         categories = {t: c for t, c in groups.items() if encoding is not None and encoding.kind(t) == "category"}
-        table = table_of(pipeline.table(X), pipeline.named, model.n_features, "X")
-        return _Axes(model, table, names_of(pipeline.named, model.n_features), encoding, categories)
+        return _Axes(pipeline.model, pipeline.rows(X), pipeline.names, encoding, categories)
 
     def read(self) -> list[Any]:
         """Return the features that the model reads: categories by name, other columns by number."""
@@ -478,7 +474,7 @@ def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: 
 
 def on_scale(model: FittedModel, place: int, values: np.ndarray) -> np.ndarray:
     """Return values of the feature at ``place`` among the model's on its scale, clipped."""
-    center, scale, least, most = (part[place] for part in units_of(model))
+    center, scale, least, most = units_of(model, place)
     return np.clip((values - center) / scale, least, most)
 
 

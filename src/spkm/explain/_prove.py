@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from spkm._checks import check_integer, check_real
 from spkm.explain._extremes import Extreme, largest
 from spkm.explain._questions import Question, number_text
-from spkm.explain._regions import Table, checked_model
+from spkm.explain._regions import Table
 from spkm.explain._statements import Statement, parse
-from spkm.explain._table import Pipeline, check_columns, fitted_part
+from spkm.explain._table import Pipeline, check_columns, fitted_part, joint_model
 
 #: The side on which a quantity stays, and the end of its range that was found, by the sign of a statement.
 _ENDS = {-1: ("at most", "largest"), 1: ("at least", "smallest")}
@@ -159,12 +159,13 @@ def prove(
     check_integer("max_boxes", max_boxes, 1)
     check_real("tolerance", tolerance, strict=True)
     pipeline = Pipeline.of(estimator)
-    models = [checked_model(pipeline.estimator, "estimator")]
+    models = [joint_model(pipeline, "estimator")]
     if (other is not None) != (asked.kind == "difference"):
         raise ValueError("other must be given for a statement on the difference of two models, and for no other.")
     if other is not None:
-        models.append(checked_model(Pipeline.of(other).estimator, "other"))
-        _check_same_features(pipeline, Pipeline.of(other))
+        second = Pipeline.of(other)
+        models.append(joint_model(second, "other"))
+        _check_same_features(pipeline, second)
         if models[1].n_features != models[0].n_features or models[1].n_outputs != models[0].n_outputs:
             raise ValueError("other must be a model of the same features and outputs.")
     question = Question(asked, Table(pipeline, models, ranges), models)

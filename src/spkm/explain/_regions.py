@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spkm._arrays import dense
 from spkm.core.fitted import FittedModel
-from spkm.explain._changes import Changes, changes_of, scale_of
+from spkm.explain._changes import changes_of
 from spkm.explain._relax import Axis, ListAxis, NumberAxis
 from spkm.explain._statements import Condition
-from spkm.explain._table import Pipeline, model_of, names_of, ranges_of
-from spkm.tables.encoded import Encoding
+from spkm.explain._table import Pipeline, units_of
 
 TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
@@ -71,25 +69,8 @@ class Table:
     """
 
     def __init__(self, pipeline: Pipeline, models: list[FittedModel], ranges: Any) -> None:
-        self.models = models
-        self.encoding: Encoding | None = pipeline.encoding
-        model = models[0]
-        self.names = names_of(pipeline.named, model.n_features)
-        raw = None if isinstance(ranges, Mapping) else ranges
-        encoded = None if raw is None else ranges_of(pipeline, raw, model.n_features)
-        self.changes: Changes = changes_of(
-            *(model, self.names, np.zeros((1, model.n_features)), self.encoding, pipeline.raw(raw), encoded),
-            frozen=(),
-            ranges=ranges if raw is None else encoded,
-            integers=None,
-            groups=None,
-            linked=(),
-        )
-        if encoded is not None:  # limits of every model's columns
-            columns = np.unique(np.concatenate([one.features for one in models]))
-            values = dense(encoded[:, columns])
-            for c, v in zip(columns, values.T, strict=True):
-                self.changes.limits[int(c)] = (float(v.min()), float(v.max()))
+        self.models, self.names, self.encoding = models, pipeline.names, pipeline.encoding
+        self.changes = changes_of(pipeline, models, np.zeros((1, models[0].n_features)), ranges, linked=())
 
     def region(self, conditions: Sequence[Condition]) -> Region:
         """Return the region in which all conditions hold."""
@@ -168,7 +149,7 @@ class Table:
         ends = []
         for model in self.models:
             if column in model.features:
-                center, scale, least, most = scale_of(model, int(np.searchsorted(model.features, column)))
+                center, scale, least, most = units_of(model, np.searchsorted(model.features, column))
                 ends += [center + least * scale, center + most * scale]
         low, high = min(ends), max(ends)
         if not (np.isfinite(low) and np.isfinite(high)):
@@ -183,11 +164,3 @@ def _number(title: str, value: str) -> float:
         return float(value)
     except ValueError:
         raise ValueError(f"statement compares the number {title!r} with {value!r}.") from None
-
-
-def checked_model(estimator: Any, argument: str) -> FittedModel:
-    """Return the model of an estimator, which must be one of all outputs."""
-    model = model_of(estimator)
-    if not model.is_joint:
-        raise ValueError(f"{argument} must be one model of all classes; fit with multi_class='joint'.")
-    return model

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import Pipeline, frames, model_of, names_of, output_names, table_of
+from spkm.explain._table import Pipeline, frames, output_names
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
 ROUNDING = 1e-14  # of the sum of the sizes of all products: a variance below it is none
@@ -99,13 +99,11 @@ def sobol_indices(
     (True, True)
     """
     pipeline = Pipeline.of(estimator)
-    estimator, X, groups = pipeline.named, pipeline.table(X), pipeline.groups(groups)
-    model = model_of(estimator)
-    X = table_of(X, estimator, model.n_features, "X")
+    model, X, groups = pipeline.model, pipeline.rows(X), pipeline.groups(groups)
     count = check_integer("n_samples", n_samples, 2)
     found = []
     for member in model.members:
-        structure = structure_of(member, names_of(estimator, model.n_features), groups)
+        structure = structure_of(member, pipeline.names, groups)
         found.append(_of_member(structure, scaled_rows(member, X), count, np.random.default_rng(random_state)))
     first, total, variance, exact = zip(*found, strict=True)
     return SobolIndices(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from spkm import _arrays
-from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm._frames import labels_of, library_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
 from spkm.explain._units import in_units, names_after
-from spkm.sources import PairTable, Scaling
+from spkm.sources import PairTable
 from spkm.tables.encoded import Encoding
 from spkm.tables.pipelines import encoding_of
 from spkm.tables.read import collected
@@ -48,13 +48,23 @@ class Pipeline:
         return Pipeline(last, estimator[: len(steps)] if steps else None)
 
     @property
+    def model(self) -> Any:
+        """The fitted model."""
+        return model_of(self.estimator)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its features."""
+        return names_of(self.named, self.model.n_features)
+
+    @cached_property
     def encoding(self) -> Encoding | None:
         """The TableEncoder before the last step, with steps that keep some columns between them, or None."""
         if self.before is None:
             return fitted_part(self.estimator, "_encoding")
         return encoding_of([step for _, step in self.before.steps if step is not None and step != "passthrough"])
 
-    @property
+    @cached_property
     def named(self) -> Any:
         """The last step, with the names that the encoder gives to its features, or the steps before if it has none."""
         encoding = self.encoding
@@ -65,25 +75,22 @@ class Pipeline:
             names = names_after(steps, self.estimator) if encoding is None else encoding.names
         except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
             return self.estimator
-        return Named(model_of(self.estimator), tuple(map(str, names)))
+        return Named(self.model, tuple(map(str, names)))
 
     def groups(self, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Return columns that are one feature: those that are given, or that an encoder made of one column."""
         return given if given is not None or self.encoding is None else self.encoding.column_groups()
 
-    def raw(self, X: TableLike | None) -> TableLike | None:
-        """Return a table as an encoder takes it; None if X is one of the last step."""
-        return None if self.before is None else X
-
     def table(self, X: Any) -> Any:
-        """Return a table as the last step gets it, but for names that ``named`` may say more of.
-
-        None and names stay as they are.
-        """
-        if self.before is None or X is None or isinstance(X, str):
+        """Return a table as the last step gets it, but for names, which :attr:`named` has; None stays as it is."""
+        if self.before is None or X is None:
             return X
         found = self.before.transform(X)
         return found if labels_of(found) is None or self.encoding is not None else np.asarray(found)
+
+    def rows(self, X: Any, argument: str = "X") -> Any:
+        """Return a table as the model gets it, checked as in :func:`table_of`."""
+        return table_of(self.table(X), self.named, self.model.n_features, argument)
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,13 @@ def model_of(estimator: BaseEstimator) -> Any:
             "Call fit first; an SPKMCCA has methods of its own, and side('x') and side('y')."
         )
     return model
+
+
+def joint_model(pipeline: Pipeline, argument: str) -> FittedModel:
+    """Return the model of an estimator, which must be one of all outputs."""
+    if not pipeline.model.is_joint:
+        raise ValueError(f"{argument} must be one model of all classes; fit with multi_class='joint'.")
+    return pipeline.model
 
 
 def fitted_part(estimator: BaseEstimator, name: str, default: Any = None) -> Any:
@@ -241,13 +255,6 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     return X
 
 
-def ranges_of(pipeline: Pipeline, X: TableLike, n_features: int) -> Any:
-    """Return a table whose columns have the ranges that are meant, as the last step of a pipeline gets it."""
-    table = collected(pipeline.table(X))
-    check_columns(labels_of(table), pipeline.named, "ranges")
-    return table_of(table, None, n_features, "ranges")
-
-
 def check_columns(columns: Sequence[Any] | None, estimator: BaseEstimator, argument: str) -> None:
     """Raise ValueError if the columns of a frame, None of an array, are others than in the fit, or in another order."""
     known = fitted_part(estimator, "feature_names_in_")
@@ -268,17 +275,15 @@ def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
     return dense(X[:, columns])
 
 
-def clip_bounds(scaling: Scaling) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each feature that reaches a model, on its own scale."""
-    return scaling.middle - scaling.clip, scaling.middle + scaling.clip
-
-
-def units_of(model: FittedModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return center and scale of each of a model's features, and the bounds of its values on the model's scale."""
-    if model.scaling is None:
-        zeros = np.zeros(len(model.features))
-        return zeros, zeros + 1.0, zeros - np.inf, zeros + np.inf
-    return model.scaling.center, model.scaling.scale, *clip_bounds(model.scaling)
+def units_of(model: FittedModel, places: Any = slice(None)) -> tuple[Any, Any, Any, Any]:
+    """Return center and scale of a model's features, all or at some places, and the bounds of what reaches it."""
+    zeros, own = np.zeros(len(model.features)), model.scaling
+    if own is None:
+        parts = zeros, zeros + 1.0, zeros - np.inf, zeros + np.inf
+    else:
+        parts = own.center, own.scale, own.middle - own.clip, own.middle + own.clip
+    center, scale, least, most = (part[places] for part in parts)
+    return center, scale, least, most
 
 
 def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarray:
