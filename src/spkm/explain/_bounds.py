@@ -173,10 +173,7 @@ class _FactorBounds:
 
 class _ProductBounds:
     def __init__(self, piece: ProductPiece, z: np.ndarray, axes: list[Axis]) -> None:
-        self.amounts = piece.amounts
-        exponents = piece.exponents(z[None])[:, 0]  # (s, R, Q)
-        inside = np.isin(piece.players, [axis.player for axis in axes])
-        self.rest = exponents[~inside].sum(axis=0)
+        self.amounts, self.rest = piece.amounts, _rest(piece, z, axes)  # (Q,), (R, Q)
         self.loads = []  # per axis: place of the column within it, basis (R,), rates (Q,)
         for k, axis in enumerate(axes):
             for columns, basis, squared, absolute, local in piece.parts:
@@ -199,28 +196,35 @@ class _ProductBounds:
 
 class _DotBounds:
     def __init__(self, piece: DotPiece, z: np.ndarray, axes: list[Axis]) -> None:
-        self.coefficients = piece.coefficients
-        products = piece.products(z[None])[:, 0]
-        inside = np.isin(piece.players, [axis.player for axis in axes])
-        self.rest = products[~inside].sum(axis=0)
+        self.coefficients, self.rest = piece.coefficients, _rest(piece, z, axes)
         self.loads = []
         for k, axis in enumerate(axes):
             for i in np.flatnonzero((piece.local >= 0) & np.isin(piece.columns, axis.columns)):
                 place = int(np.flatnonzero(axis.columns == piece.columns[i])[0])
                 self.loads.append((k, place, piece.loadings[:, i]))
-        slope = np.polynomial.polynomial.polyder(piece.coefficients)
-        roots = np.polynomial.polynomial.polyroots(np.trim_zeros(slope, "b")) if np.any(slope) else np.empty(0)
-        self.turns = np.real(roots)  # where a root is not real its point bounds nothing, and does no harm either
 
     def bounds(self, seen: list[Interval]) -> Interval:
         least, most = self.rest[None], self.rest[None]
         for k, place, loading in self.loads:
             ends = [edge[:, place, None] * loading for edge in seen[k]]
             least, most = least + np.minimum(*ends), most + np.maximum(*ends)
-        polynomial = np.polynomial.polynomial.polyval
-        values = [polynomial(least, self.coefficients), polynomial(most, self.coefficients)]
-        values += [polynomial(np.clip(turn, least, most), self.coefficients) for turn in self.turns]
-        return np.minimum.reduce(values), np.maximum.reduce(values)
+        return polynomial_range(self.coefficients, least, most)
+
+
+def polynomial_range(coefficients: np.ndarray, least: np.ndarray, most: np.ndarray) -> Interval:
+    """Return the least and the largest value of a polynomial over intervals."""
+    polynomial = np.polynomial.polynomial
+    slope = np.trim_zeros(polynomial.polyder(coefficients), "b")
+    # Where a root is not real its point bounds nothing, and does no harm either.
+    turns = np.real(polynomial.polyroots(slope)) if len(slope) > 1 else np.empty(0)
+    values = [polynomial.polyval(np.clip(t, least, most), coefficients) for t in (least, most, *turns)]
+    return np.minimum.reduce(values), np.maximum.reduce(values)
+
+
+def _rest(piece: Any, z: np.ndarray, axes: list[Axis]) -> np.ndarray:
+    """Return the sum of the summands of all players that have no axis, at the sample."""
+    inside = np.isin(piece.players, [axis.player for axis in axes])
+    return np.asarray(piece.summands(z[None])[~inside, 0].sum(axis=0))
 
 
 def _piece_bounds(piece: Any, z: np.ndarray, axes: list[Axis]) -> Any:

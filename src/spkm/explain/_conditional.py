@@ -281,14 +281,14 @@ def _exponential(pieces: Any, choice: Any, width: int, R: int) -> tuple[float, n
     return amount, A, b, c
 
 
-def _numbers(piece: object) -> range:
+def _numbers(piece: Any) -> range:
     absolute = isinstance(piece, ProductPiece) and any(part[3].any() for part in piece.parts)
     if absolute or isinstance(piece, PlainPiece):
         raise ValueError(
             "background='normal' needs kernels of squared distances or inner products (RBF, Matern, RationalQuadratic, "
             "Linear, Polynomial); fit with one of these."
         )
-    return range(len(piece.amounts)) if isinstance(piece, ProductPiece) else range(1)
+    return range(piece.n_products)
 
 
 def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from spkm.explain._changes import Changes, axes_of, changes_of
 from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._sheet import Sheet
-from spkm.explain._structure import ProductPiece, Structure, scaled_rows
+from spkm.explain._structure import Structure, scaled_rows
 from spkm.explain._table import Pipeline, cell_text, check_columns, dense, joint_model, table_of
 
 
@@ -237,7 +237,13 @@ class _Problem:
         return bounds
 
     def _better(self, bounds: BoxBounds, best: Found, where: list[Axis], tolerance: float) -> tuple[Found, list[Axis]]:
-        found = nearest_feasible(bounds, self.margin, best.cost, tolerance, self.max_cells, _components(self.structure))
+        components = sum(
+            len(term.weights) * piece.n_products
+            for term in self.structure.terms
+            for factor in term.factors
+            for piece in factor.pieces
+        )
+        found = nearest_feasible(bounds, self.margin, best.cost, tolerance, self.max_cells, components)
         found.cost_bound = min(found.cost_bound, best.cost_bound)
         found.reach = max(found.reach - self.margin, best.reach)
         found.finished = found.finished and best.finished
@@ -256,15 +262,6 @@ def _grid_reach(bounds: BoxBounds) -> float:
         else (np.linspace(axis.low, axis.high, 33))
     )
     return float(bounds(points[:, None], points[:, None])[1].min(axis=1).max())
-
-
-def _components(structure: Structure) -> int:
-    return sum(
-        len(term.weights) * (len(piece.amounts) if isinstance(piece, ProductPiece) else 1)
-        for term in structure.terms
-        for factor in term.factors
-        for piece in factor.pieces
-    )
 
 
 def _result(

@@ -18,16 +18,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, deviation, half_width
-from spkm.explain._structure import (
-    DotPiece,
-    Factor,
-    ProductPiece,
-    Structure,
-    TermParts,
-    powers,
-    scaled_rows,
-    structure_of,
-)
+from spkm.explain._structure import Factor, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
     Pipeline,
     columns_of,
@@ -371,8 +362,8 @@ def _term_means(term: TermParts, touched: list[Any], Z: np.ndarray) -> list[np.n
     """Return for every set the mean right sides times the factors that it does not touch; None where it must do
     without."""
     sums: list[Any] = [0.0] * len(touched)
-    size = max(1, sum(_width(piece) for factor in term.factors for piece in factor.pieces))
-    step = max(1, BLOCK // size)
+    sizes = [p.state_size for factor in term.factors for p in factor.pieces if p.exact_without_players]
+    step = max(1, BLOCK // max(1, sum(sizes)))
     for i in range(0, len(Z), step):
         rows = Z[i : i + step]
         whole = {id(factor): factor.values(rows) for factor in term.factors}
@@ -405,13 +396,7 @@ def _touched(term: TermParts, players: np.ndarray) -> tuple[tuple[Factor, np.nda
 
 def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return left_c at rows ``points``, (g, R, c)."""
-    sides = []
-    for piece in factor.pieces:
-        if isinstance(piece, ProductPiece):
-            sides.append(np.exp(-piece.of_players(local).exponents(points).sum(axis=0)) * piece.amounts)
-        else:
-            y = piece.of_players(local).products(points).sum(axis=0)
-            sides.append(powers(y, len(piece.coefficients)))
+    sides = [piece.left(piece.of_players(local).summands(points).sum(axis=0)) for piece in factor.pieces]
     return np.concatenate(sides, axis=2)
 
 
@@ -420,11 +405,7 @@ class _RightSides:
 
     def __init__(self, factor: Factor, Z: np.ndarray) -> None:
         self.pieces = factor.pieces
-        self.parts = [
-            piece.exponents(Z) if isinstance(piece, ProductPiece) else piece.products(Z)
-            for piece in factor.pieces
-            if piece.exact_without_players
-        ]
+        self.parts = [piece.summands(Z) for piece in factor.pieces if piece.exact_without_players]
         self.totals = [part.sum(axis=0) for part in self.parts]
 
     def without(self, local: np.ndarray) -> np.ndarray:
@@ -434,27 +415,8 @@ class _RightSides:
             # A sum of few exponents is taken anew: the difference of two large ones has no digits left.
             many = len(local) > 0.5 * len(part)
             rest = np.delete(part, local, axis=0).sum(axis=0) if many else total - part[local].sum(axis=0)
-            if isinstance(piece, ProductPiece):
-                sides.append(np.exp(-np.maximum(rest, 0.0)))
-            else:
-                sides.append(taylor(piece, rest))
+            sides.append(piece.right(rest))
         return np.concatenate(sides, axis=2)
-
-
-def taylor(piece: DotPiece, s: np.ndarray) -> np.ndarray:
-    """Return the derivatives of the polynomial at s, of order 0 to p, (..., p + 1)."""
-    result = np.empty((*s.shape, len(piece.coefficients)))
-    coefficients = piece.coefficients
-    for order in range(len(piece.coefficients)):
-        result[..., order] = np.polynomial.polynomial.polyval(s, coefficients)
-        coefficients = np.polynomial.polynomial.polyder(coefficients)
-    return result
-
-
-def _width(piece: Any) -> int:
-    if isinstance(piece, ProductPiece):
-        return len(piece.players) * piece.parts[0][1].shape[0] * len(piece.amounts)
-    return len(piece.players) * (piece.loadings if isinstance(piece, DotPiece) else piece.views[0].basis).shape[0]
 
 
 def _range(X: TableLike, column: int, count: int) -> np.ndarray:
@@ -468,14 +430,9 @@ def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: 
     for k, column in enumerate(columns):
         place = np.flatnonzero(np.asarray(model.features) == column)
         if len(place):
-            rows[:, place[0]] = on_scale(model, int(place[0]), points[:, k])
+            center, scale, least, most = units_of(model, place[0])
+            rows[:, place[0]] = np.clip((points[:, k] - center) / scale, least, most)
     return rows
-
-
-def on_scale(model: FittedModel, place: int, values: np.ndarray) -> np.ndarray:
-    """Return values of the feature at ``place`` among the model's on its scale, clipped."""
-    center, scale, least, most = units_of(model, place)
-    return np.clip((values - center) / scale, least, most)
 
 
 def _centred(values: np.ndarray) -> np.ndarray:

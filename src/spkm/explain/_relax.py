@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain._bounds import polynomial_range
 from spkm.explain._structure import DotPiece, ProductPiece, TermParts
 from spkm.explain._table import units_of
 
@@ -402,15 +403,6 @@ class DotPart:
             sums.slope[:, k] += np.where(bent, 0.0, (beta * step).sum(axis=1))
             sums.constant += (beta * start).sum(axis=1)
             sums.constant += np.where(bent[:, None], np.maximum(beta * step, 0.0), 0.0).sum(axis=1)
-
-
-def polynomial_range(coefficients: np.ndarray, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of a polynomial over intervals."""
-    polynomial = np.polynomial.polynomial
-    slope = np.trim_zeros(polynomial.polyder(coefficients), "b")
-    turns = np.real(polynomial.polyroots(slope)) if len(slope) > 1 else np.empty(0)
-    values = [polynomial.polyval(np.clip(t, least, most), coefficients) for t in (least, most, *turns)]
-    return np.minimum.reduce(values), np.maximum.reduce(values)
 
 
 def parts_of(sight: Sight, terms: tuple[TermParts, ...], weigh: np.ndarray, slope_in: int | None = None) -> list[Any]:

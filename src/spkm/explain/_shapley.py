@@ -12,6 +12,7 @@ elementary symmetric polynomials.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,12 @@ def interactions(structure: Structure, z: np.ndarray, B: np.ndarray, independent
     s = len(structure.read)
     result = np.zeros((s, s, outputs))
     for term in structure.terms:
-        marginal = independent or is_linear(term)
-        for b in _blocks(len(B), len(B) if marginal else max(1, BLOCK // _game_entries(term))):
-            games = _games(term, _states(term, z), _states(term, B[b], marginal), 0, slice(None))
-            share = (1 if marginal else len(B[b])) / (1 if marginal else len(B))
-            result += share * _one_block(structure, term, *games, outputs)
+        present = _states(term, z)
+        if independent or is_linear(term):
+            result += _second(structure, term, present, _states(term, B, mean=True), 1)
+            continue
+        for b in _blocks(len(B), BLOCK // _game_entries(term)):
+            result += _second(structure, term, present, _states(term, B[b]), len(B))
     result[np.arange(s), np.arange(s)] = 0.0
     return result
 
@@ -77,69 +79,64 @@ def is_linear(term: TermParts) -> bool:
 def _against_samples(structure: Structure, term: TermParts, Z: np.ndarray, B: np.ndarray, into: np.ndarray) -> None:
     """Add the means over background samples to ``into``, (n, R_t, s)."""
     inner = max(1, BLOCK // _entries(term))
-    per_row = max(1, sum(_state_size(piece) for factor in term.factors for piece in factor.pieces))
-    outer = max(inner, STATES // per_row)
-    for b in _blocks(len(B), outer):
+    outer = STATES // _state_size(term)
+    for b in _blocks(len(B), max(inner, outer)):
         absent = _states(term, B[b])
-        for i in _blocks(len(Z), max(1, STATES // per_row)):
+        for i in _blocks(len(Z), outer):
             present = _states(term, Z[i])
             for row in range(len(Z[i])):
                 for part in _blocks(len(B[b]), inner):
-                    for places, values in _values(structure, term, present, absent, row, part):
-                        into[i.start + row][:, places] += values.sum(axis=1).T / len(B)
+                    some = _cut(present, slice(row, row + 1)), _cut(absent, part)
+                    for factor, values in _values(term, *some):
+                        into[i.start + row][:, structure.places(factor)] += values.sum(axis=1).T / len(B)
 
 
 def _against_marginals(structure: Structure, term: TermParts, Z: np.ndarray, B: np.ndarray, into: np.ndarray) -> None:
     """Add the values for players that are independent of one another to ``into``, (n, R_t, s)."""
-    absent = _mean_states(term, B)
-    for i in _blocks(len(Z), max(1, BLOCK // _entries(term))):
-        present = _states(term, Z[i])
-        for places, values in _values(structure, term, present, absent, None, slice(None)):
-            into[i, :, places] += np.moveaxis(values, 0, -1)
+    sums: Any = 0.0  # of the states of all background samples, block by block
+    for b in _blocks(len(B), STATES // _state_size(term)):
+        states = [state * (len(B[b]) / len(B)) for states in _states(term, B[b], mean=True) for state in states]
+        sums = [state + before for state, before in zip(states, sums or [0.0] * len(states), strict=True)]
+    means = iter(sums)
+    absent = [[next(means) for _ in factor.pieces] for factor in term.factors]
+    for i in _blocks(len(Z), BLOCK // _entries(term)):
+        for factor, values in _values(term, _states(term, Z[i]), absent):
+            into[i, :, structure.places(factor)] += np.moveaxis(values, 0, -1)
 
 
-def _values(structure: Structure, term: TermParts, present: list, absent: list, row: int | None, part: slice) -> Any:
-    """Yield for each factor the places of its players and their values, (s_v, N, R)."""
+def _values(term: TermParts, present: list, absent: list) -> Iterator[tuple[Factor, np.ndarray]]:
+    """Yield factors and the values of their players, (s_v, N, R); pieces that are multiplied by nothing just add up."""
     if len(term.factors) == 1:
-        yield from _alone(structure, term.factors[0], present[0], absent[0], row, part)
+        (factor,) = term.factors
+        for piece, p, a in zip(factor.pieces, present[0], absent[0], strict=True):
+            if isinstance(piece, ProductPiece):
+                yield factor, product_shapley(piece, p, a)
+            else:
+                nodes, weights = gauss_legendre(piece.degree, False)
+                yield factor, game_of_piece(piece, p, a, nodes).pullback(weights[:, None, None])
         return
-    games, weights, _ = _games(term, present, absent, row, part)
-    column = weights[:, None, None]
+    games, weights = _games(term, present, absent)
     values = [game.values() for game in games]
-    for v, game in enumerate(games):
-        W = column * np.prod([other for k, other in enumerate(values) if k != v], axis=0)
-        yield _places(structure, term.factors[v]), game.pullback(W)
+    for v, (factor, game) in enumerate(zip(term.factors, games, strict=True)):
+        others = np.prod([other for k, other in enumerate(values) if k != v], axis=0)
+        yield factor, game.pullback(weights[:, None, None] * others)
 
 
-def _alone(structure: Structure, factor: Factor, present: list, absent: list, row: int | None, part: slice) -> Any:
-    """Yield the places and values of the pieces of a factor that is multiplied by no other: they just add up."""
-    which = slice(None) if row is None else slice(row, row + 1)
-    for piece, p, a in zip(factor.pieces, present, absent, strict=True):
-        p, a = p[:, which], a[:, part]
-        if isinstance(piece, ProductPiece):
-            values = product_shapley(piece, p, a)
-        else:
-            nodes, weights = gauss_legendre(piece.degree, False)
-            values = game_of_piece(piece, p, a, nodes).pullback(weights[:, None, None])
-        yield _places(structure, factor), values
-
-
-def _one_block(
-    structure: Structure, term: TermParts, games: list, weights: np.ndarray, pairs: int, outputs: int
-) -> np.ndarray:
-    """Return the mean of the second derivatives' integrals over a block, (s, s, outputs)."""
-    s = len(structure.read)
+def _second(structure: Structure, term: TermParts, present: list, absent: list, count: int) -> np.ndarray:
+    """Return the integrals of the second derivatives, summed over pairs and divided by ``count``, (s, s, outputs)."""
+    s, outputs = len(structure.read), term.weights.shape[1]
     result = np.zeros((s, s, outputs))
+    games, weights = _games(term, present, absent)
     values = [game.values() for game in games]
     slopes = [game.derivatives() for game in games] if len(games) > 1 else []
+    places = [structure.places(factor) for factor in term.factors]
     for o in range(outputs):
-        W = np.broadcast_to(weights[:, None, None] * term.weights[:, o] / pairs, values[0].shape)
+        W = np.broadcast_to(weights[:, None, None] * term.weights[:, o] / count, values[0].shape)
         for v, game in enumerate(games):
-            here = _places(structure, term.factors[v])
+            here = places[v]
             others = [value for k, value in enumerate(values) if k != v]
             result[here[:, None], here, o] += game.second(W * np.prod(others, axis=0) if others else W)
-            for k in range(v):
-                there = _places(structure, term.factors[k])
+            for k, there in enumerate(places[:v]):
                 rest = [value for i, value in enumerate(values) if i not in (v, k)]
                 mixed = np.einsum(
                     "atnr,btnr,tnr->ab", slopes[v], slopes[k], W * np.prod(rest, axis=0) if rest else W, optimize=True
@@ -149,57 +146,38 @@ def _one_block(
     return result
 
 
-def _games(term: TermParts, present: list, absent: list, row: int | None, part: slice) -> tuple[list, np.ndarray, int]:
-    """Return the factors' games, the weights of the nodes, and the number of pairs."""
+def _games(term: TermParts, present: list, absent: list) -> tuple[list, np.ndarray]:
+    """Return the factors' games and the weights of the nodes."""
     bernstein = all(isinstance(piece, ProductPiece) for factor in term.factors for piece in factor.pieces)
     nodes, weights = gauss_legendre(term.degree, bernstein)
-    which = slice(None) if row is None else slice(row, row + 1)
-    games = [
-        game_of(factor, [state[:, which] for state in p], [state[:, part] for state in a], nodes)
-        for factor, p, a in zip(term.factors, present, absent, strict=True)
-    ]
-    return games, weights, absent[0][0][:, part].shape[1]
+    states = zip(term.factors, present, absent, strict=True)
+    return [game_of(factor, p, a, nodes) for factor, p, a in states], weights
 
 
 def _states(term: TermParts, Z: np.ndarray, mean: bool = False) -> list[list[np.ndarray]]:
     return [[piece.state(Z, mean) for piece in factor.pieces] for factor in term.factors]
 
 
-def _mean_states(term: TermParts, B: np.ndarray) -> list[list[np.ndarray]]:
-    """Return means of the states over all background samples, block by block."""
-    per_row = max(1, sum(_state_size(piece) for factor in term.factors for piece in factor.pieces))
-    sums: list[list[np.ndarray]] | None = None
-    for b in _blocks(len(B), max(1, STATES // per_row)):
-        parts = [[state * (len(B[b]) / len(B)) for state in states] for states in _states(term, B[b], mean=True)]
-        sums = parts if sums is None else [[p + q for p, q in zip(*both)] for both in zip(sums, parts)]  # noqa: B905
-    assert sums is not None
-    return sums
+def _cut(states: list[list[np.ndarray]], rows: slice) -> list[list[np.ndarray]]:
+    """Return the states of some of the samples."""
+    return [[state[:, rows] for state in own] for own in states]
 
 
 def _entries(term: TermParts) -> int:
     """Return how many numbers a pair of a sample and a background sample takes in the largest array."""
     if len(term.factors) == 1 and all(isinstance(piece, ProductPiece) for piece in term.factors[0].pieces):
-        return SMALLER * max(_state_size(piece) for piece in term.factors[0].pieces)
+        return SMALLER * max(piece.state_size for piece in term.factors[0].pieces)
     return _game_entries(term)
 
 
 def _game_entries(term: TermParts) -> int:
     """Return how many numbers a pair takes in the largest array of the term's games."""
-    sizes = [_state_size(piece) for factor in term.factors for piece in factor.pieces]
-    return max(1, sum(sizes) * len(gauss_legendre(term.degree, False)[0]))
+    return _state_size(term) * len(gauss_legendre(term.degree, False)[0])
 
 
-def _state_size(piece: Any) -> int:
-    if isinstance(piece, ProductPiece):
-        return max(1, len(piece.players)) * piece.parts[0][1].shape[0] * len(piece.amounts)
-    if isinstance(piece, DotPiece):
-        return max(1, len(piece.players)) * piece.loadings.shape[0] * len(piece.coefficients)
-    return 2 ** len(piece.players) * piece.views[0].basis.shape[0]
-
-
-def _places(structure: Structure, factor: Any) -> np.ndarray:
-    return np.searchsorted(structure.read, factor.players)
+def _state_size(term: TermParts) -> int:
+    return sum(piece.state_size for factor in term.factors for piece in factor.pieces)
 
 
 def _blocks(n: int, size: int) -> Any:
-    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+    return (slice(i, min(i + max(1, size), n)) for i in range(0, n, max(1, size)))

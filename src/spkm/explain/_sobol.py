@@ -276,7 +276,7 @@ def _components(structure: Structure) -> _Components | None:
     choices, weights, polynomials = [], [], []
     row = 0
     for term in structure.terms:
-        parts = [[(piece, q) for piece in f.pieces for q in _part_numbers(piece)] for f in term.factors]
+        parts = [[(piece, q) for piece in f.pieces for q in range(piece.n_products)] for f in term.factors]
         for choice in product(*parts):
             dots = [piece for piece, _ in choice if isinstance(piece, DotPiece)]
             if len(dots) > 1 or not all(piece.exact_without_players for piece, _ in choice):
@@ -291,10 +291,6 @@ def _components(structure: Structure) -> _Components | None:
         count = len(coefficients)
         scale[:count] = coefficients * np.cumprod(np.maximum(np.arange(count), 1))
     return _Components(structure.read, choices, scales, np.vstack(weights))
-
-
-def _part_numbers(piece: object) -> range:
-    return range(len(piece.amounts)) if isinstance(piece, ProductPiece) else range(1)
 
 
 def _by_samples(

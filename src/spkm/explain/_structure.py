@@ -31,6 +31,11 @@ class ProductPiece:
     exact_without_players = True
 
     @property
+    def n_products(self) -> int:
+        """The number of products that are added up; 1 for a piece that is no mixture."""
+        return len(self.amounts)
+
+    @property
     def degree(self) -> int:
         """The degree in t of the game's value when every player is present with probability t."""
         return len(self.players)
@@ -52,14 +57,19 @@ class ProductPiece:
         """Return -log of the factor of every player in the steepest component, (s, n, R)."""
         q = slice(self._steepest, self._steepest + 1)
         parts = tuple((*part[:2], part[2][q], part[3][q], part[4]) for part in self.parts)
-        return replace(self, amounts=self.amounts[q], parts=parts).exponents(Z)[..., 0]
+        return replace(self, amounts=self.amounts[q], parts=parts).summands(Z)[..., 0]
 
     @property
     def _steepest(self) -> int:
         return int(np.argmax(sum(part[2].sum(axis=1) + part[3].sum(axis=1) for part in self.parts)))
 
-    def exponents(self, Z: np.ndarray) -> np.ndarray:
-        """Return -log of the factor of every player, (s, n, R, Q)."""
+    @property
+    def state_size(self) -> int:
+        """The number of entries of the state of one sample."""
+        return max(1, len(self.players)) * self.parts[0][1].shape[0] * len(self.amounts)
+
+    def summands(self, Z: np.ndarray) -> np.ndarray:
+        """Return -log of the factor of every player, (s, n, R, Q): they add up in the exponent."""
         n_basis = self.parts[0][1].shape[0]
         result = np.zeros((len(self.players), len(Z), n_basis, len(self.amounts)))
         for columns, basis, squared, absolute, local in self.parts:
@@ -76,13 +86,21 @@ class ProductPiece:
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
         """Return the factors of every player, (s, n, R, Q), or their means over the samples, (s, 1, R, Q)."""
-        exponents = self.exponents(Z)
+        exponents = self.summands(Z)
         factors = np.exp(np.negative(exponents, out=exponents), out=exponents)
         return factors.mean(axis=1, keepdims=True) if mean else factors
 
+    def left(self, total: np.ndarray) -> np.ndarray:
+        """Return the left sides, (n, R, Q), from the sum of some players' summands."""
+        return np.exp(-total) * self.amounts
+
+    def right(self, total: np.ndarray) -> np.ndarray:
+        """Return the right sides, (n, R, Q), from the sum of the others' summands."""
+        return np.exp(-np.maximum(total, 0.0))
+
     def values(self, Z: np.ndarray) -> np.ndarray:
         """Return the values, (n, R)."""
-        return np.exp(-self.exponents(Z).sum(axis=0)) @ self.amounts
+        return np.exp(-self.summands(Z).sum(axis=0)) @ self.amounts
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,7 @@ class DotPiece:
     loadings: np.ndarray
     local: np.ndarray
     exact_without_players = True
+    n_products = 1
 
     @property
     def degree(self) -> int:
@@ -105,7 +124,12 @@ class DotPiece:
         """Return the piece of the players at ``places`` alone: its inner product is theirs."""
         return replace(self, players=self.players[places], local=_moved(self.local, places))
 
-    def products(self, Z: np.ndarray) -> np.ndarray:
+    @property
+    def state_size(self) -> int:
+        """The number of entries of the state of one sample."""
+        return max(1, len(self.players)) * self.loadings.shape[0] * len(self.coefficients)
+
+    def summands(self, Z: np.ndarray) -> np.ndarray:
         """Return every player's part of the inner product, (s, n, R)."""
         keep = self.local >= 0
         parts = Z.T[self.columns[keep]][:, :, None] * self.loadings.T[keep][:, None, :]
@@ -117,12 +141,27 @@ class DotPiece:
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
         """Return y^l / l! of every player's part y, (s, n, R, p + 1), or their means over the samples."""
-        found = powers(self.products(Z), len(self.coefficients))
+        found = self.left(self.summands(Z))
         return found.mean(axis=1, keepdims=True) if mean else found
+
+    def left(self, total: np.ndarray) -> np.ndarray:
+        """Return y^l / l! for l from 0 of a sum y of some players' summands, (..., p + 1)."""
+        result = np.ones((*total.shape, len(self.coefficients)))
+        for order in range(1, result.shape[-1]):
+            result[..., order] = result[..., order - 1] * total / order
+        return result
+
+    def right(self, total: np.ndarray) -> np.ndarray:
+        """Return the derivatives of order 0 to p of the polynomial at the sum of the others' summands, (..., p + 1)."""
+        result, coefficients = np.empty((*total.shape, len(self.coefficients))), self.coefficients
+        for order in range(result.shape[-1]):
+            result[..., order] = np.polynomial.polynomial.polyval(total, coefficients)
+            coefficients = np.polynomial.polynomial.polyder(coefficients)
+        return result
 
     def values(self, Z: np.ndarray) -> np.ndarray:
         """Return the values, (n, R)."""
-        return np.polynomial.polynomial.polyval(self.products(Z).sum(axis=0), self.coefficients)
+        return np.polynomial.polynomial.polyval(self.summands(Z).sum(axis=0), self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -133,11 +172,17 @@ class PlainPiece:
     views: tuple[Any, ...]
     member: np.ndarray  # the player of every column of Z, -1 for those of other factors
     exact_without_players = False
+    n_products = 1
 
     @property
     def degree(self) -> int:
         """The degree in t of the game's value when every player is present with probability t."""
         return len(self.players)
+
+    @property
+    def state_size(self) -> int:
+        """The number of values of one sample, for all subsets of players."""
+        return 2 ** len(self.players) * self.views[0].basis.shape[0]
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
         """Return the samples themselves, (1, n, columns): the kernel has no closed form for a mean over them."""
@@ -202,6 +247,10 @@ class Structure:
     terms: tuple[TermParts, ...]
     n_basis: int
 
+    def places(self, factor: Factor) -> np.ndarray:
+        """Return the places of a factor's players among those that the model reads."""
+        return np.searchsorted(self.read, factor.players)
+
 
 def structure_of(model: FittedModel, names: Sequence[str], groups: Mapping[str, Any] | None = None) -> Structure:
     """Take a fitted model apart.
@@ -260,14 +309,6 @@ def column_index(column: Any, place: Mapping[str, int], n_features: int, argumen
     if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < n_features:
         raise ValueError(f"{argument} must hold names or indices from 0 to {n_features - 1}; got {column!r}.")
     return int(column)
-
-
-def powers(y: np.ndarray, count: int) -> np.ndarray:
-    """Return y^l / l! for l from 0, (..., count)."""
-    result = np.ones((*y.shape, count))
-    for order in range(1, count):
-        result[..., order] = result[..., order - 1] * y / order
-    return result
 
 
 def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
