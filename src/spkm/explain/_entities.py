@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._neighbours import Neighbours
+from spkm.explain._neighbours import Neighbours, compared, first_of
 from spkm.explain._table import dense, entities_of, model_of, table_of, vector_terms
 
 
@@ -70,45 +70,26 @@ def nearest_entities(estimator: BaseEstimator, pairs: ArrayLike | None = None, k
 def _on_side(model: FittedModel | ModelEnsemble, side: int, known: Any, asked: Any, k: int) -> Neighbours:
     """Return the neighbours on the left (0) or on the right (1)."""
     at = known.left.shape[1]
-    values, apart = [], []
+    members = []
     for member in model.members:
-        table = _scaled(member, known)[side]
-        per_term = []
+        table, terms = _scaled(member, known, side), []
+        chosen = None if asked is None else _scaled(member, asked, side)[asked.pairs[:, side]]
         for term in vector_terms(member):
-            kernels = [view for view in term.views if bool(view.columns[0] >= at) == bool(side)]
-            if asked is None:
-                rows = [view.basis for view in kernels]
-            else:
-                chosen = _scaled(member, asked)[side][asked.pairs[:, side]]
-                rows = [chosen[:, view.columns - side * at] for view in kernels]
-            per_term.append(_compared(kernels, rows, table, side * at))
-        if asked is None:
-            values += [k for k, _ in per_term]
-            apart += [d for _, d in per_term]
-        else:
-            values.append(np.mean([k for k, _ in per_term], axis=0))
-            apart.append(np.mean([d for _, d in per_term], axis=0))
-    joined = np.concatenate if asked is None else lambda parts: np.mean(parts, axis=0)
-    similarity, distance = joined(values), np.sqrt(joined(apart))
-    order = np.argsort(distance, axis=1, kind="stable")[:, : min(k, similarity.shape[1])]
-    pick = [np.take_along_axis(part, order, axis=1) for part in (similarity, distance)]
-    return Neighbours(order, *pick)
+            views = [view for view in term.views if bool(view.columns[0] >= at) == bool(side)]
+            columns = [view.columns - side * at for view in views]
+            rows = [view.basis if chosen is None else chosen[:, c] for view, c in zip(views, columns, strict=True)]
+            terms.append(compared(views, rows, [table[:, c] for c in columns]))
+        members.append(terms)
+    if asked is None:
+        found = zip(*(pair for terms in members for pair in terms), strict=True)
+        values, apart = (np.concatenate(part) for part in found)
+    else:
+        values, apart = np.mean([np.mean(terms, axis=0) for terms in members], axis=0)
+    order = np.argsort(np.sqrt(apart), axis=1, kind="stable")
+    return first_of(order, values, np.sqrt(apart), k)
 
 
-def _compared(views: list[Any], rows: list[np.ndarray], table: np.ndarray, at: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return similarities and squared distances in the feature space of the views' product, (n, entities)."""
-    similarity: Any = 1.0
-    own: Any = 1.0
-    theirs: Any = 1.0
-    for view, some in zip(views, rows, strict=True):
-        kernel, others = view.kernel.rkhs(), table[:, view.columns - at]
-        similarity = similarity * kernel(some, others)
-        own, theirs = own * kernel.diagonal(some), theirs * kernel.diagonal(others)
-    return similarity, np.maximum(own[:, None] + theirs - 2 * similarity, 0.0)
-
-
-def _scaled(member: FittedModel, pairs: ArrayLike) -> list[np.ndarray]:
-    """Return both tables of entities as the model gets them, dense and in double precision."""
+def _scaled(member: FittedModel, pairs: ArrayLike, side: int) -> np.ndarray:
+    """Return the table of entities of one side as the model gets it, dense and in double precision."""
     scaled = member.scaled(pairs)
-    tables = (scaled.left, scaled.right)
-    return [dense(table) for table in tables]
+    return dense(scaled.right if side else scaled.left)

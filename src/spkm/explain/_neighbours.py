@@ -69,21 +69,16 @@ def nearest(estimator: BaseEstimator, X: Any, reference: Any, k: int = 5) -> Nei
     stationary = all(
         view.kernel.stationary for member, _, _ in tables for t in vector_terms(member) for view in t.views
     )
-    index = np.empty((n, k), dtype=int)
-    similarity, distance = np.empty((n, k)), np.empty((n, k))
+    found = []
     step = max(1, BLOCK // count)
     for i in range(0, n, step):
-        rows = slice(i, i + step)
-        values, apart, squares = (
-            np.mean(part, axis=0) for part in zip(*(_pairs(*t, rows) for t in tables), strict=True)
-        )
-        apart = np.sqrt(apart)
+        parts = zip(*(_pairs(member, Z[i : i + step], B) for member, Z, B in tables), strict=True)
+        values, apart, squares = (np.mean(part, axis=0) for part in parts)
         # The similarity of far samples differs long after their distance has saturated.
-        order = np.lexsort((squares, -values if stationary else apart), axis=1)[:, :k]
-        index[rows] = order
-        similarity[rows] = np.take_along_axis(values, order, axis=1)
-        distance[rows] = np.take_along_axis(apart, order, axis=1)
-    return Neighbours(index, similarity, distance)
+        order = np.lexsort((squares, -values if stationary else np.sqrt(apart)), axis=1)
+        found.append(first_of(order, values, np.sqrt(apart), k))
+    blocks = ((one.index, one.similarity, one.distance) for one in found)
+    return Neighbours(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 def familiarity(estimator: BaseEstimator, X: TableLike, background: TableLike) -> tuple[np.ndarray, np.ndarray]:
@@ -127,34 +122,38 @@ def familiarity(estimator: BaseEstimator, X: TableLike, background: TableLike) -
 
 
 def _largest_cosine(model: FittedModel, Z: np.ndarray) -> np.ndarray:
-    best = np.full(len(Z), -np.inf)
-    for term in vector_terms(model):
-        best = np.maximum(best, cosines(term, Z).max(axis=1))
-    return best
+    return np.asarray(np.max([cosines(term, Z).max(axis=1) for term in vector_terms(model)], axis=0))
 
 
-def _pairs(model: FittedModel, Z: np.ndarray, B: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return kernels, squared distances in feature space and on the scale of the model, (n, N) each."""
-    Z = Z[rows]
-    values = _between(model, Z, B)
-    apart = np.maximum(_diagonal(model, Z)[:, None] + _diagonal(model, B) - 2 * values, 0.0)
-    return values, apart, (Z**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z @ B.T
+def compared(views: Any, rows: Any, others: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return kernels and squared distances in the feature space of a product of views, (n, N) each.
 
-
-def _between(model: FittedModel, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the mean over the terms of the product of their views' kernels, (n, N)."""
-    total = np.zeros((len(A), len(B)))
-    for term in vector_terms(model):
-        product: Any = 1.0
-        for view in term.views:
-            product = product * view.kernel.rkhs()(A[:, view.columns], B[:, view.columns])
-        total += product
-    return total / len(vector_terms(model))
-
-
-def _diagonal(model: FittedModel, Z: np.ndarray) -> np.ndarray:
+    Parameters
+    ----------
+    views : sequence of FittedView
+        The views.
+    rows, others : sequences of ndarray of shapes (n, width) and (N, width)
+        Samples and those that they are compared with, in the columns of each view.
+    """
     parts = [
-        np.prod([view.kernel.rkhs().diagonal(Z[:, view.columns]) for view in term.views], axis=0)
-        for term in vector_terms(model)
+        (kernel(a, b), kernel.diagonal(a)[:, None], kernel.diagonal(b))
+        for kernel, a, b in zip((view.kernel.rkhs() for view in views), rows, others, strict=True)
     ]
-    return np.mean(parts, axis=0)
+    values, own, theirs = (np.prod(part, axis=0) for part in zip(*parts, strict=True))
+    return values, np.maximum(own + theirs - 2 * values, 0.0)
+
+
+def first_of(order: np.ndarray, similarity: np.ndarray, distance: np.ndarray, k: int) -> Neighbours:
+    """Return the first k in an order of the columns of similarities and distances."""
+    index = order[:, :k]
+    return Neighbours(index, *(np.take_along_axis(part, index, axis=1) for part in (similarity, distance)))
+
+
+def _pairs(model: FittedModel, Z: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return kernels, squared distances in feature space and on the scale of the model, (n, N) each."""
+    found = []
+    for term in vector_terms(model):
+        rows, others = ([T[:, view.columns] for view in term.views] for T in (Z, B))
+        found.append(compared(term.views, rows, others))
+    values, apart = (np.mean(part, axis=0) for part in zip(*found, strict=True))
+    return values, apart, (Z**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z @ B.T

@@ -14,10 +14,11 @@ from spkm.core.fitted import FittedModel
 from spkm.core.monotone import certificate
 from spkm.explain._extremes import Goal
 from spkm.explain._regions import Table
-from spkm.explain._relax import Axis, ListAxis, NumberAxis, Sight, parts_of
+from spkm.explain._relax import Axis, ListAxis, Sight, parts_of
 from spkm.explain._statements import Statement
 from spkm.explain._structure import structure_of
 
+Row = tuple[int, np.ndarray, list[int]]  # a model, the weights of its scores, and the axes that set its columns
 ROUNDING = 1e-9  # of the sum of the weights' sizes, added to every bound
 
 
@@ -44,14 +45,19 @@ class Question:
         if self.asked.kind == "class":
             return self._class()
         if self.asked.kind == "difference":
-            return [self._difference(sign) for sign in (1.0, -1.0)]
-        return [{"limit": self._limit, "direction": self._direction, "change": self._change}[self.asked.kind]()]
+            return [self._apart(1, self.every, sign) for sign in (1.0, -1.0)]
+        if self.asked.kind == "limit":
+            return [self._limit()]
+        self._output()  # of which the statement must be right, if the feature is not read as well
+        if self.place is None:
+            return [self._nothing()]
+        return [self._direction() if self.asked.kind == "direction" else self._apart(0, self.copies, 1.0)]
 
     def level(self) -> float | None:
         """Return the number that the quantities must not exceed; None if it is asked for."""
         number = self.asked.number
         if self.asked.kind == "direction":
-            return 2.0 * self._slack([(0, self._output()[0])])  # a slope of zero is proved but for rounding
+            return 2.0 * self._slack([(0, self._output()[0], self.every)])  # a slope of zero is proved but for rounding
         if self.asked.kind == "class":
             return 0.0
         return number if number is None or self.asked.kind != "limit" else -self.sign * number
@@ -77,14 +83,15 @@ class Question:
         weigh, kind, k = self._output()
         turn = -float(self.sign)
         if kind != "probability":
-            return self._goal([(0, turn * weigh, self.every)], lambda bounds: bounds[0], lambda F: turn * (F @ weigh))
-        others = self._rivals(k)
+            return self._score(turn * weigh)
         # The odds of all others over the class: they are the sum of exp(-(f_k - f_j)).
-        rows = [(0, turn * other, self.every) for other in others]
-        probability = self._probability(k)
-        if turn > 0:
-            return self._goal(rows, lambda b: 1 / (1 + np.exp(-b).sum(axis=0)), probability)
-        return self._goal(rows, lambda b: -1 / (1 + np.exp(b).sum(axis=0)), lambda F: -probability(F))
+        rows: list[list[Row]] = [[(0, turn * other, self.every)] for other in self._rivals(k)]
+
+        def probability(F: np.ndarray) -> np.ndarray:
+            of_classes = softmax(F, axis=1)[:, k] if F.shape[1] > 1 else expit(F[:, 0] if k == 1 else -F[:, 0])
+            return np.asarray(turn * of_classes)
+
+        return self._goal(rows, lambda b: turn / (1 + np.exp(-turn * b).sum(axis=0)), probability)
 
     def _class(self) -> list[Goal]:
         """Return, for each rival of a class, how far it is ahead."""
@@ -92,18 +99,14 @@ class Question:
         labels = [str(label) for label in target.labels]
         if not target.of_classes or str(self.asked.output) not in labels:
             raise ValueError(f"statement names the class {self.asked.output!r}; the model has {labels or 'none'}.")
-        others = self._rivals(labels.index(str(self.asked.output)))
-        return [self._ahead(other) for other in others]
-
-    def _ahead(self, other: np.ndarray) -> Goal:
-        return self._goal([(0, -other, self.every)], lambda b: b[0], lambda F: -(F @ other))
+        return [self._score(-other) for other in self._rivals(labels.index(str(self.asked.output)))]
 
     def _direction(self) -> Goal:
         """Return minus the slope in a feature."""
-        if self.place is None or isinstance(self.region.axes[self.place], ListAxis):
-            if self.place is not None:
-                raise ValueError(f"statement on a direction needs a number; {self.asked.feature!r} is a category.")
-            return self._goal([], lambda b: b[0], lambda F: np.zeros(len(F)))  # it is not read
+        assert self.place is not None
+        axis = self.region.axes[self.place]
+        if isinstance(axis, ListAxis):
+            raise ValueError(f"statement on a direction needs a number; {self.asked.feature!r} is a category.")
         weigh, kind, k = self._output()
         if kind == "probability":
             if len(self._rivals(k)) > 1:
@@ -111,89 +114,68 @@ class Question:
             weigh = self._rivals(k)[0]
         sight = self._sight(0, self.every)
         inside = sight.inside(self.place)
-        axis = self.region.axes[self.place]
-        assert isinstance(axis, NumberAxis)
         one = self.models[0].n_outputs == 1
         certified = one and certificate(self.models[0], axis.column, self.sign if weigh[0] > 0 else -self.sign)
         if certified or inside is None:  # by construction; or beyond the clip, where all values are alike
-            return self._goal([], lambda b: b[0], lambda F: np.zeros(len(F)))
+            return self._nothing()
         self.region.axes[self.place] = inside
         weigh = -float(self.sign) * weigh / sight.scale[sight.places[self.place]]
         parts = parts_of(sight, self._terms(0), weigh, slope_in=self.place)
-        slack = self._slack([(0, weigh)])
-        axes = self.region.axes
         # At single places bounds are exact.
-        exact = Goal(axes, [(0.0, parts)], lambda b: b[0], lambda places: np.zeros(len(places)), 0.0)
+        exact = Goal(self.region.axes, [(0.0, parts)], _alone, lambda places: np.zeros(len(places)), 0.0)
+        slack = self._slack([(0, weigh, self.every)])
         return replace(exact, value=lambda places: exact.upper(places, places)[0], slack=slack)
 
-    def _change(self) -> Goal:
-        """Return by how much a quantity differs between two samples that differ in one feature."""
-        weigh, kind, k = self._output()
-        if self.place is None:
-            return self._goal([], lambda b: b[0], lambda F: np.zeros(len(F)))  # it is not read
-        pair = [(0, weigh, self.every), (0, -weigh, self.copies)]
-        if kind != "probability":
-            return self._sum(pair, lambda b: b[0], lambda F, G: (F - G) @ weigh)
-        (other,) = self._two_classes(k)
-        pair = [(0, other, self.every), (0, -other, self.copies)]
-        return self._probabilities(pair, lambda F, G: expit(F @ other) - expit(G @ other))
-
-    def _difference(self, sign: float) -> Goal:
-        """Return the quantity of this model minus that of the other, or the reverse."""
+    def _apart(self, m: int, axes: list[int], sign: float) -> Goal:
+        """Return the difference of a quantity of the first model and of another model, or of another sample."""
         weigh, kind, k = self._output()
         if kind == "probability":
-            (weigh,) = self._two_classes(k)
-        pair = [(0, sign * weigh, self.every), (1, -sign * weigh, self.every)]
+            (weigh, *more) = self._rivals(k)
+            if more:
+                raise ValueError("statement compares probabilities, which needs two classes. Use the score.")
+        pair: list[Row] = [(0, sign * weigh, self.every), (m, -sign * weigh, axes)]
+        at = [(0, self.every), (m, axes)]
         if kind != "probability":
-            return self._sum(pair, lambda b: b[0], lambda F, G: sign * ((F - G) @ weigh))
-        return self._probabilities(pair, lambda F, G: sign * (expit(F @ weigh) - expit(G @ weigh)))
-
-    # Parts of quantities
-
-    def _goal(
-        self,
-        rows: list[tuple[int, np.ndarray, list[int]]],
-        combine: Callable[[np.ndarray], np.ndarray],
-        value: Callable[[np.ndarray], np.ndarray],
-    ) -> Goal:
-        """Return a goal of several functionals of one model's scores."""
-        functionals = [self._functional([row]) for row in rows]
-        slack = self._slack([(m, weigh) for m, weigh, _ in rows])
-        return Goal(
-            self.region.axes,
-            functionals or [(0.0, [])],
-            combine,
-            lambda places: value(self.models[0].scores(self.region.rows(places, self.every))),
-            slack,
-        )
-
-    def _sum(
-        self,
-        rows: list[tuple[int, np.ndarray, list[int]]],
-        combine: Callable[[np.ndarray], np.ndarray],
-        value: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        more: list[tuple[float, list[Any]]] | None = None,
-    ) -> Goal:
-        """Return a goal of one functional that is a sum of two models' scores, or of one model's at two samples."""
-
-        def values(places: np.ndarray) -> np.ndarray:
-            return value(*(self.models[m].scores(self.region.rows(places, axes)) for m, _, axes in rows))
-
-        slack = self._slack([(m, weigh) for m, weigh, _ in rows])
-        return Goal(self.region.axes, [self._functional(rows), *(more or [])], combine, values, slack)
-
-    def _probabilities(
-        self, pair: list[tuple[int, np.ndarray, list[int]]], value: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    ) -> Goal:
-        """Return the difference of two probabilities: limited by the difference of scores, and by each of them."""
+            return self._goal([pair], _alone, lambda F, G: sign * ((F - G) @ weigh), at)
 
         def combine(bounds: np.ndarray) -> np.ndarray:
             apart, first, second = bounds
             return np.minimum(np.tanh(apart / 4), expit(first) - expit(-second))
 
-        return self._sum(pair, combine, value, [self._functional([row]) for row in pair])
+        # It is limited by the difference of scores, and by each of them.
+        rows = [pair, *([row] for row in pair)]
+        return self._goal(rows, combine, lambda F, G: sign * (expit(F @ weigh) - expit(G @ weigh)), at)
 
-    def _functional(self, rows: list[tuple[int, np.ndarray, list[int]]]) -> tuple[float, list[Any]]:
+    # Parts of quantities
+
+    def _score(self, weigh: np.ndarray) -> Goal:
+        return self._goal([[(0, weigh, self.every)]], _alone, lambda F: F @ weigh)
+
+    def _nothing(self) -> Goal:
+        """Return a quantity that is zero everywhere."""
+        return self._goal([], _alone, lambda F: np.zeros(len(F)))
+
+    def _goal(
+        self,
+        rows: list[list[Row]],
+        combine: Callable[[np.ndarray], np.ndarray],
+        value: Callable[..., np.ndarray],
+        at: list[tuple[int, list[int]]] | None = None,
+    ) -> Goal:
+        """Return a goal of functionals, sums of rows each.
+
+        Its value is a function of the scores of the models and axes in ``at``, by default of the first model.
+        """
+        at = at or [(0, self.every)]
+
+        def values(places: np.ndarray) -> np.ndarray:
+            return value(*(self.models[m].scores(self.region.rows(places, axes)) for m, axes in at))
+
+        functionals = [self._functional(own) for own in rows] or [(0.0, [])]
+        slack = max((self._slack(own) for own in rows), default=0.0)
+        return Goal(self.region.axes, functionals, combine, values, slack)
+
+    def _functional(self, rows: list[Row]) -> tuple[float, list[Any]]:
         constant, parts = 0.0, []
         for m, weigh, axes in rows:
             constant += float(self.models[m].intercept @ weigh)
@@ -206,9 +188,9 @@ class Question:
     def _terms(self, m: int) -> Any:
         return structure_of(self.models[m], self.table.names).terms
 
-    def _slack(self, rows: list[tuple[int, np.ndarray]]) -> float:
+    def _slack(self, rows: list[Row]) -> float:
         size = 0.0
-        for m, weigh in rows:
+        for m, weigh, _ in rows:
             model = self.models[m]
             size += float(np.abs(model.weights @ weigh).sum() + abs(model.intercept @ weigh))
         return ROUNDING * size
@@ -247,16 +229,10 @@ class Question:
         eye = np.eye(model.n_outputs)
         return [eye[k] - eye[j] for j in range(model.n_outputs) if j != k]
 
-    def _two_classes(self, k: int) -> list[np.ndarray]:
-        found = self._rivals(k)
-        if len(found) != 1:
-            raise ValueError("statement compares probabilities, which needs two classes. Use the score.")
-        return found
 
-    def _probability(self, k: int) -> Callable[[np.ndarray], np.ndarray]:
-        if self.models[0].n_outputs == 1:
-            return lambda F: expit(F[:, 0] if k == 1 else -F[:, 0])
-        return lambda F: softmax(F, axis=1)[:, k]
+def _alone(bounds: np.ndarray) -> np.ndarray:
+    """Return the bounds of the only functional."""
+    return np.asarray(bounds[0])
 
 
 def _range_text(axis: Axis) -> str:

@@ -79,13 +79,10 @@ class Table:
         read = set(np.concatenate([model.features_read() for model in self.models]).tolist())
         axes: list[Axis] = []
         for title, columns in self.changes.parts.items():
-            if not read & set(columns.tolist()):
-                continue
             own = [condition for condition in conditions if condition.name == title]
-            if title in self.changes.categories:
-                axes.append(self._list(title, columns, own))
-            else:
-                axes.append(self._number(title, int(columns[0]), own))
+            if read & set(columns.tolist()):
+                make = self._list if title in self.changes.categories else self._number
+                axes.append(make(title, columns, own))
         return Region(axes, np.zeros(self.models[0].n_features))
 
     def columns(self, title: str) -> np.ndarray:
@@ -116,7 +113,8 @@ class Table:
             raise ValueError(f"statement leaves no level of {title!r}.")
         return ListAxis(title, columns, kept[wanted], tuple(labels[k] for k in wanted))
 
-    def _number(self, title: str, column: int, conditions: list[Condition]) -> NumberAxis:
+    def _number(self, title: str, columns: np.ndarray, conditions: list[Condition]) -> NumberAxis:
+        column = int(columns[0])
         least, most = self._limits(title, column)
         low, high = -np.inf, np.inf
         for condition in conditions:
@@ -134,8 +132,8 @@ class Table:
                 raise ValueError(f"statement leaves no value of {title!r}: ranges limit it to {least:g} to {most:g}.")
             # Beyond what the model distinguishes one value is like another.
             low = high = (np.ceil(low) if whole else low) if low > most else (np.floor(high) if whole else high)
-            return NumberAxis(title, column, float(low), float(high), whole)
-        low, high = max(low, least), min(high, most)
+        else:
+            low, high = max(low, least), min(high, most)
         if whole and np.ceil(low) > np.floor(high):
             low = high = np.rint(0.5 * (low + high))
         elif whole:

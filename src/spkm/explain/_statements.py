@@ -119,106 +119,96 @@ class _Parser:
         kind, word = self.tokens[self.place]
         return kind in ("word", "sign") and word.lower() in words
 
+    def accept(self, *words: str) -> bool:
+        """Whether the next token is one of some words; it is passed over then."""
+        found = self.peek(*words)
+        self.place += found
+        return found
+
     def take(self, *words: str) -> str:
         """Return the next token, which must be one of the words."""
-        if not self.peek(*words):
+        if not self.accept(*words):
             raise self.error(f"{' or '.join(map(repr, words))} is missing {self.here()}")
-        self.place += 1
         return self.tokens[self.place - 1][1].lower()
 
     def here(self) -> str:
         return f"before {self.tokens[self.place][1]!r}" if self.place < len(self.tokens) else "at the end"
 
-    def next_of(self, kinds: tuple[str, ...], what: str) -> str:
+    def next_is(self, *kinds: str) -> bool:
+        return self.place < len(self.tokens) and self.tokens[self.place][0] in kinds
+
+    def next_of(self, what: str, *kinds: str) -> str:
         """Return the next token, which must be of one of the kinds."""
-        if self.place >= len(self.tokens) or self.tokens[self.place][0] not in kinds:
+        if not self.next_is(*kinds):
             raise self.error(f"{what} is missing {self.here()}")
         self.place += 1
         return self.tokens[self.place - 1][1]
 
     def name(self) -> str:
-        return self.next_of(("word", "quoted"), "the name of a feature")
+        return self.next_of("the name of a feature", "word", "quoted")
 
     def number(self) -> float:
-        return float(self.next_of(("number",), "a number"))
+        return float(self.next_of("a number", "number"))
+
+    def value(self, what: str = "a value") -> str:
+        return self.next_of(what, "word", "quoted", "number")
 
     def statement(self) -> Statement:
         known = self.claim()
         conditions: list[Condition] = []
-        if self.peek("where"):
-            self.take("where")
+        while self.accept("and" if conditions else "where"):
             conditions.append(self.condition())
-            while self.peek("and"):
-                self.take("and")
-                conditions.append(self.condition())
         if self.place < len(self.tokens):
             raise self.error(f"nothing goes on {self.here()}")
         return Statement(self.text, conditions=tuple(conditions), **known)
 
     def claim(self) -> dict[str, Any]:
-        if self.peek("changing"):
-            self.take("changing")
+        if self.accept("changing"):
             feature = self.name()
             self.take("moves")
             quantity = self.quantity()
             self.take("by")
-            return {"kind": "change", "feature": feature, **quantity, **self.comparison(("<=", "<"))}
-        if self.peek("difference"):
-            self.take("difference")
+            return {"kind": "change", "feature": feature, **quantity, **self.comparison("<=", "<")}
+        if self.accept("difference"):
             self.take("of")
-            return {"kind": "difference", **self.quantity(), **self.comparison(("<=", "<"))}
+            return {"kind": "difference", **self.quantity(), **self.comparison("<=", "<")}
         quantity = self.quantity()
         if self.peek("rises", "falls"):
             sign = 1 if self.take("rises", "falls") == "rises" else -1
             self.take("with")
             return {"kind": "direction", "feature": self.name(), "sign": sign, **quantity}
-        if quantity["quantity"] == "prediction" and self.peek("is"):
-            self.take("is")
-            return {"kind": "class", "output": self.next_of(("word", "quoted", "number"), "a class"), "sign": 1}
-        return {"kind": "limit", **quantity, **self.comparison(tuple(SIGNS))}
+        if quantity["quantity"] == "prediction" and self.accept("is"):
+            return {"kind": "class", "output": self.value("a class"), "sign": 1}
+        return {"kind": "limit", **quantity, **self.comparison(*SIGNS)}
 
     def quantity(self) -> dict[str, Any]:
         word = self.take(*QUANTITIES, *PLURALS)
-        output = None
-        if self.peek("of"):
-            self.take("of")
-            output = self.next_of(("word", "quoted", "number"), "the name of an output")
+        output = self.value("the name of an output") if self.accept("of") else None
         return {"quantity": PLURALS.get(word, word), "output": output}
 
-    def comparison(self, signs: tuple[str, ...]) -> dict[str, Any]:
+    def comparison(self, *signs: str) -> dict[str, Any]:
         sign = self.take(*signs)
-        known = {"sign": SIGNS[sign], "strict": sign in ("<", ">")}
-        if self.peek("?"):
-            self.take("?")
-            return {**known, "number": None}
-        return {**known, "number": self.number()}
+        number = None if self.accept("?") else self.number()
+        return {"sign": SIGNS[sign], "strict": sign in ("<", ">"), "number": number}
 
     def condition(self) -> Condition:
-        if self.place < len(self.tokens) and self.tokens[self.place][0] == "number":
-            first = self.number()
-            name_sign = FLIPPED[self.take(*SIGNS)]
+        if self.next_is("number"):
+            first, sign = self.number(), FLIPPED[self.take(*SIGNS)]
             name = self.name()
-            one = _limit(name, name_sign, first)
-            sign = self.take(*SIGNS)
-            two = _limit(name, sign, self.number())
+            one, two = _limit(name, sign, first), self.limit(name)
             return Condition(name, max(one.low, two.low), min(one.high, two.high))
         name = self.name()
-        if self.peek("in"):
-            self.take("in")
+        if self.accept("in"):
             self.take("{")
             levels = [self.value()]
-            while self.peek(","):
-                self.take(",")
+            while self.accept(","):
                 levels.append(self.value())
             self.take("}")
             return Condition(name, levels=tuple(levels))
-        if self.peek("="):
-            self.take("=")
-            return Condition(name, levels=(self.value(),))
-        return _limit(name, self.take(*SIGNS), self.number())
+        return Condition(name, levels=(self.value(),)) if self.accept("=") else self.limit(name)
 
-    def value(self) -> str:
-        return self.next_of(("word", "quoted", "number"), "a value")
+    def limit(self, name: str) -> Condition:
+        return _limit(name, self.take(*SIGNS), self.number())
 
 
 def _limit(name: str, sign: str, number: float) -> Condition:
