@@ -6,12 +6,11 @@ from spkm.explain._conditional import Normal, expected_scores
 from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._edit import edited
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
-from spkm.explain._entities import EntityNeighbours, nearest_entities
 from spkm.explain._explanation import Explanation, explain
 from spkm.explain._gaps import GapPredictor, GapWorth, with_gaps
 from spkm.explain._gradient import gradient
 from spkm.explain._importance import Importances, importances
-from spkm.explain._neighbours import Neighbours, familiarity, nearest
+from spkm.explain._neighbours import EntityNeighbours, Neighbours, familiarity, nearest, nearest_entities
 from spkm.explain._prove import Proof, prove
 from spkm.explain._sobol import SobolIndices, sobol_indices
 from spkm.explain._summary import formula, summary, to_frame

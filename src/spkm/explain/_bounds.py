@@ -6,12 +6,13 @@ are known. Sums of bounds bound sums, products of bounds bound products: what no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spkm.explain._structure import DotPiece, Factor, ProductPiece, TermParts
+from spkm.explain._structure import DotPiece, ProductPiece
 
 Interval = tuple[np.ndarray, np.ndarray]
 
@@ -20,46 +21,25 @@ Interval = tuple[np.ndarray, np.ndarray]
 class Axis:
     """A player that may change: along an interval or whole numbers of one column, along a line, or to one of a list.
 
-    Attributes
-    ----------
-    player : int
-        The player.
-    columns : ndarray of int
-        Its columns of Z.
-    start : float
-        Place of the sample, on the scale of the model before the clip (not for lists).
-    low, high : float
-        The interval, on the same scale.
-    least, most : float or ndarray of shape (columns,)
-        Bounds on the values that reach the model: its clip.
-    step, anchor : float
-        With a step only the points ``anchor + k step`` of the interval, k whole.
-    origin, slopes : ndarray of shape (columns,) or None
-        For a line through ``origin`` at ``start``, what each column changes by for a change of 1; for an interval None.
-    options, values : ndarray of shape (k, columns), (k, columns of the user) or None
-        For a list the values that reach the model, and each entry in the user's units.
-    costs : ndarray of shape (k,) or None
-        The size of the change to each entry of a list.
-    users, rates : ndarray or None
-        The user's columns that change and, but for lists, by how much for a change of 1, in the user's units.
+    Places are on the scale of the model before the clip; for a list they are the numbers of its entries.
     """
 
     player: int
-    columns: np.ndarray
-    start: float = 0.0
-    low: float = 0.0
+    columns: np.ndarray  # its columns of Z
+    start: float = 0.0  # place of the sample (not for lists)
+    low: float = 0.0  # ends of the interval
     high: float = 0.0
-    least: Any = -np.inf
+    least: Any = -np.inf  # bounds on the values that reach the model, of each column: its clip
     most: Any = np.inf
-    step: float = 0.0
+    step: float = 0.0  # with a step only the points anchor + k step of the interval, k whole
     anchor: float = 0.0
-    origin: Any = None
+    origin: Any = None  # of a line through it at the start, with what each column changes by for a change of 1
     slopes: Any = None
-    options: np.ndarray | None = None
-    values: np.ndarray | None = None
-    costs: np.ndarray | None = None
-    users: Any = None
-    rates: Any = None
+    options: np.ndarray | None = None  # of a list the values that reach the model, (k, columns)
+    values: np.ndarray | None = None  # and in the user's units, (k, columns of the user)
+    costs: np.ndarray | None = None  # the size of the change to each entry of a list
+    users: Any = None  # the user's columns that change
+    rates: Any = None  # and by how much for a change of 1, in the user's units (not for lists)
 
     def seen(self, low: np.ndarray, high: np.ndarray) -> Interval:
         """Return the bounds of the columns over cells, (g, columns) each; cells of a list are places in it."""
@@ -127,14 +107,18 @@ class BoxBounds:
     def __init__(self, terms: Any, z: np.ndarray, axes: list[Axis], intercept: np.ndarray, A: np.ndarray) -> None:
         self.axes = axes
         self.constant = intercept @ A.T
-        self.parts: list[tuple[list[_FactorBounds], np.ndarray]] = []
+        self.parts: list[tuple[list[list[Any]], np.ndarray]] = []  # bounds of the pieces of each factor, and weights
         players = [axis.player for axis in axes]
         for term in terms:
             weights = term.weights @ A.T  # (R, constraints)
-            touched, fixed = _split(term, players, z)
-            weights = weights * fixed[:, None]
+            touched = []
+            for factor in term.factors:
+                if np.isin(players, factor.players).any():
+                    touched.append([_piece_bounds(piece, z, axes) for piece in factor.pieces])
+                else:
+                    weights = weights * factor.values(z[None])[0][:, None]
             if touched:
-                self.parts.append(([_FactorBounds(factor, z, axes) for factor in touched], weights))
+                self.parts.append((touched, weights))
             else:
                 self.constant = self.constant + weights.sum(axis=0)
 
@@ -144,49 +128,28 @@ class BoxBounds:
         lower = np.tile(self.constant, (len(low), 1))
         upper = lower.copy()
         for factors, weights in self.parts:
-            least, most = factors[0].bounds(seen)
-            for factor in factors[1:]:
-                least, most = _times((least, most), factor.bounds(seen))
+            least, most = _summed(factors[0], seen)
+            for pieces in factors[1:]:
+                least, most = _times((least, most), _summed(pieces, seen))
             positive, negative = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
             lower += least @ positive + most @ negative
             upper += most @ positive + least @ negative
         return lower, upper
 
 
-def _split(term: TermParts, players: list[int], z: np.ndarray) -> tuple[list[Factor], np.ndarray]:
-    """Return the factors that read some of the players, and the product of the others at ``z``, (R,)."""
-    touched = [factor for factor in term.factors if np.isin(players, factor.players).any()]
-    others = [factor.values(z[None])[0] for factor in term.factors if not np.isin(players, factor.players).any()]
-    return touched, np.prod(others, axis=0) if others else np.ones(len(term.weights))
-
-
-class _FactorBounds:
-    """Bounds of one factor, a sum of pieces, over cells."""
-
-    def __init__(self, factor: Factor, z: np.ndarray, axes: list[Axis]) -> None:
-        self.pieces = [_piece_bounds(piece, z, axes) for piece in factor.pieces]
-
-    def bounds(self, seen: list[Interval]) -> Interval:
-        found = [piece.bounds(seen) for piece in self.pieces]
-        return sum(low for low, _ in found), sum(high for _, high in found)
-
-
 class _ProductBounds:
     def __init__(self, piece: ProductPiece, z: np.ndarray, axes: list[Axis]) -> None:
         self.amounts, self.rest = piece.amounts, _rest(piece, z, axes)  # (Q,), (R, Q)
         self.loads = []  # per axis: place of the column within it, basis (R,), rates (Q,)
-        for k, axis in enumerate(axes):
-            for columns, basis, squared, absolute, local in piece.parts:
-                for i in np.flatnonzero((local >= 0) & np.isin(columns, axis.columns)):
-                    place = int(np.flatnonzero(axis.columns == columns[i])[0])
-                    self.loads.append((k, place, basis[:, i], squared[:, i], absolute[:, i]))
+        for columns, basis, squared, absolute, local in piece.parts:
+            for k, place, i in _loads(columns, local, axes):
+                self.loads.append((k, place, basis[:, i], squared[:, i], absolute[:, i]))
 
     def bounds(self, seen: list[Interval]) -> Interval:
         least, most = self.rest[None], self.rest[None]
         for k, place, basis, squared, absolute in self.loads:
             low, high = seen[k][0][:, place, None], seen[k][1][:, place, None]
-            near = np.maximum(np.maximum(low - basis, basis - high), 0.0)[..., None]
-            far = np.maximum(np.abs(low - basis), np.abs(high - basis))[..., None]
+            near, far = (apart[..., None] for apart in nearest_and_farthest(low, high, basis))
             least = least + (squared * near + absolute) * near
             most = most + (squared * far + absolute) * far
         positive, negative = np.maximum(self.amounts, 0.0), np.minimum(self.amounts, 0.0)
@@ -197,11 +160,8 @@ class _ProductBounds:
 class _DotBounds:
     def __init__(self, piece: DotPiece, z: np.ndarray, axes: list[Axis]) -> None:
         self.coefficients, self.rest = piece.coefficients, _rest(piece, z, axes)
-        self.loads = []
-        for k, axis in enumerate(axes):
-            for i in np.flatnonzero((piece.local >= 0) & np.isin(piece.columns, axis.columns)):
-                place = int(np.flatnonzero(axis.columns == piece.columns[i])[0])
-                self.loads.append((k, place, piece.loadings[:, i]))
+        loads = _loads(piece.columns, piece.local, axes)
+        self.loads = [(k, place, piece.loadings[:, i]) for k, place, i in loads]
 
     def bounds(self, seen: list[Interval]) -> Interval:
         least, most = self.rest[None], self.rest[None]
@@ -209,6 +169,12 @@ class _DotBounds:
             ends = [edge[:, place, None] * loading for edge in seen[k]]
             least, most = least + np.minimum(*ends), most + np.maximum(*ends)
         return polynomial_range(self.coefficients, least, most)
+
+
+def nearest_and_farthest(low: np.ndarray, high: np.ndarray, basis: np.ndarray) -> Interval:
+    """Return the least and the largest distance of intervals and the entries of basis vectors."""
+    near = np.maximum(np.maximum(low - basis, basis - high), 0.0)
+    return near, np.maximum(np.abs(low - basis), np.abs(high - basis))
 
 
 def polynomial_range(coefficients: np.ndarray, least: np.ndarray, most: np.ndarray) -> Interval:
@@ -219,6 +185,13 @@ def polynomial_range(coefficients: np.ndarray, least: np.ndarray, most: np.ndarr
     turns = np.real(polynomial.polyroots(slope)) if len(slope) > 1 else np.empty(0)
     values = [polynomial.polyval(np.clip(t, least, most), coefficients) for t in (least, most, *turns)]
     return np.minimum.reduce(values), np.maximum.reduce(values)
+
+
+def _loads(columns: np.ndarray, local: np.ndarray, axes: list[Axis]) -> Iterator[tuple[int, int, int]]:
+    """Yield axes, the places of a piece's columns in them, and in the piece."""
+    for k, axis in enumerate(axes):
+        for i in np.flatnonzero((local >= 0) & np.isin(columns, axis.columns)):
+            yield k, int(np.flatnonzero(axis.columns == columns[i])[0]), int(i)
 
 
 def _rest(piece: Any, z: np.ndarray, axes: list[Axis]) -> np.ndarray:
@@ -235,6 +208,11 @@ def _piece_bounds(piece: Any, z: np.ndarray, axes: list[Axis]) -> Any:
     raise ValueError(
         f"Bounds are known for kernels with closed forms; {piece.kernel_names} has none. Fit with another kernel."
     )
+
+
+def _summed(pieces: list[Any], seen: list[Interval]) -> Interval:
+    found = [piece.bounds(seen) for piece in pieces]
+    return sum(low for low, _ in found), sum(high for _, high in found)
 
 
 def _times(a: Interval, b: Interval) -> Interval:

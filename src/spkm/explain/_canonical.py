@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -157,21 +157,14 @@ def relations(
     check_integer("n_permutations", n_permutations, FEWEST_ORDERS)
     if (X is None) != (y is None):
         raise ValueError("X and y must be given together: the two tables of the same samples, or neither.")
-    sides = [_entries(estimator, side, table) for side, table in (("x", X), ("y", y))]
-    known = [
-        Relation(k, (sides[0][k], sides[1][k]), float(training), float(validation), estimator.n_samples_fit_)
-        for k, (training, validation) in enumerate(
-            zip(estimator.correlations_, estimator.validation_correlations_, strict=True)
-        )
-    ]
-    if X is None:
-        return known
-    found = estimator.correlations(X, y)
-    p_values = estimator.permutation_test(X, y, n_permutations, random_state)
-    n = with_shape(X).shape[0]
+    entries = zip(*(_entries(estimator, side, table) for side, table in (("x", X), ("y", y))), strict=True)
+    numbers = [estimator.correlations_, estimator.validation_correlations_]
+    n = None if X is None else with_shape(X).shape[0]
+    if X is not None:
+        numbers += [estimator.correlations(X, y), estimator.permutation_test(X, y, n_permutations, random_state)]
     return [
-        replace(one, n=n, correlation=float(r), p_value=float(p))
-        for one, r, p in zip(known, found, p_values, strict=True)
+        Relation(k, own, float(training), float(validation), estimator.n_samples_fit_, n, *map(float, given))
+        for k, (own, training, validation, *given) in enumerate(zip(entries, *numbers, strict=True))
     ]
 
 
@@ -252,7 +245,7 @@ def _listed(names: list[str]) -> str:
     return listed(names[:NAMED] + ([f"{len(names) - NAMED} more"] if len(names) > NAMED else []))
 
 
-def _entries(estimator: BaseEstimator, side: str, table: object) -> list[tuple[Entry, ...]]:
+def _entries(estimator: BaseEstimator, side: str, table: Any) -> list[tuple[Entry, ...]]:
     """Return the features of each component in one table, the largest weights first."""
     of_x = side == "x"
     weights = estimator.x_weights_ if of_x else estimator.y_weights_
@@ -262,7 +255,8 @@ def _entries(estimator: BaseEstimator, side: str, table: object) -> list[tuple[E
     effects: dict[int, Effect] = {}
     if table is not None:
         regressor = estimator.side(side)
-        rows = table_of(_two_dimensional(table), regressor, weights.shape[1], "X" if of_x else "Y")
+        table = np.asarray(table).reshape(-1, 1) if np.ndim(table) == 1 else table  # a second table of one column
+        rows = table_of(table, regressor, weights.shape[1], "X" if of_x else "Y")
         rows, read = rows[:: max(1, rows.shape[0] // BACKGROUND)], regressor.selected_features_.tolist()
         effects = dict(zip(read, partial_dependence(regressor, rows, read, n_points=30), strict=True))
     found = []
@@ -270,8 +264,3 @@ def _entries(estimator: BaseEstimator, side: str, table: object) -> list[tuple[E
         order = [int(j) for j in np.argsort(-np.abs(own), kind="stable") if own[j] != 0]
         found.append(tuple(Entry(names[j], float(own[j]), float(vector[j]), effects.get(j)) for j in order))
     return found
-
-
-def _two_dimensional(table: Any) -> Any:
-    """Return a second table of one column as such."""
-    return np.asarray(table).reshape(-1, 1) if np.ndim(table) == 1 else table

@@ -16,18 +16,10 @@ SMALL = 0.05  # share of the scores' deviation below which a vector's contributi
 
 
 class Contrary(NamedTuple):
-    """A basis vector whose weight has the other sign than the samples that resemble it suggest.
+    """A basis vector whose weight has the other sign than the samples that resemble it suggest."""
 
-    Attributes
-    ----------
-    row : int
-        The vector's row of basis and weights.
-    text : str
-        A sentence with the figures.
-    """
-
-    row: int
-    text: str
+    row: int  # of basis and weights
+    text: str  # a sentence with the figures
 
 
 def cancellation_text(cancellation: float) -> str:

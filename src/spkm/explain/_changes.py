@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,36 +20,16 @@ MOST_ROWS = 1000  # combinations of columns that are named as linked
 
 @dataclass(frozen=True)
 class Changes:
-    """The rules by which the features of a sample change.
+    """The rules by which the features of a sample change."""
 
-    Attributes
-    ----------
-    parts : dict from a name to columns
-        The columns of the user's table: a category is its dummies, a number itself and whether it is missing.
-    categories : set of str
-        Parts of several columns of which one is 1.
-    links : list of Link
-        Parts that change together; the rows of a link hold, for each part, the values of its columns.
-    whole : set of int
-        Columns that take whole numbers only.
-    frozen : set of int
-        Columns that must stay.
-    gaps : set of int
-        Columns that say that a value is missing.
-    limits : dict from a column to (low, high)
-        Ranges of the columns.
-    truths : set of int
-        Columns of truth values, a part of ``whole``.
-    """
-
-    parts: dict[str, np.ndarray]
-    categories: set[str]
-    links: list[Link]
-    whole: set[int]
-    frozen: set[int]
-    gaps: set[int] = field(default_factory=set)
-    limits: dict[int, tuple[float, float]] = field(default_factory=dict)
-    truths: set[int] = field(default_factory=set)
+    parts: dict[str, np.ndarray]  # columns of the user's table: a category is its dummies, a number itself and its gap
+    categories: set[str]  # parts of several columns of which one is 1
+    links: list[Link]  # parts that change together; rows hold, for each part, the values of its columns
+    whole: set[int]  # columns that take whole numbers only
+    frozen: set[int]  # columns that must stay
+    gaps: set[int]  # columns that say that a value is missing
+    limits: dict[int, tuple[float, float]]  # ranges of the columns
+    truths: set[int]  # columns of truth values, a part of ``whole``
 
     def players(self, links: Sequence[Link]) -> dict[str, np.ndarray]:
         """Return the groups of columns that are one player: categories, and links of several parts."""

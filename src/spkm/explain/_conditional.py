@@ -21,7 +21,14 @@ import numpy as np
 
 from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel
-from spkm.explain._structure import DotPiece, PlainPiece, ProductPiece, Structure, TermParts, scaled_rows, structure_of
+from spkm.explain._structure import (
+    ProductPiece,
+    Structure,
+    TermParts,
+    blocks,
+    scaled_rows,
+    structure_of,
+)
 from spkm.explain._table import check_columns, dense, model_of, names_of, table_of, units_of
 
 MOST_PLAYERS = 12  # of 2^s subsets
@@ -170,26 +177,20 @@ class ConditionalMeans:
         most = max((len(part.amounts) for parts in self.components for part in parts), default=1)
         return max(1, self.structure.n_basis * len(self.mean) * most)
 
-    def similarities(self, Z: np.ndarray, seen: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Return the expected similarities, (n, R).
+    def of_sets(self, Z: np.ndarray, seen: np.ndarray, known: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some of the samples and their expected similarities, (S, n, R).
 
         Parameters
         ----------
         Z, seen : ndarray of shape (n, columns)
             Samples on the scale of the model, and clipped.
-        known : ndarray of bool of shape (columns,)
-            The columns that are known.
+        known : ndarray of bool of shape (S, columns)
+            Sets of as many known columns each.
         """
-        return next(self.of_sets(Z, seen, known[None]))[1][0]
-
-    def of_sets(self, Z: np.ndarray, seen: np.ndarray, known: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield some of the samples and their expected similarities, (S, n, R), for S sets of as many known columns."""
         law = _Conditional.of(self.mean, self.covariance, known)
         terms = zip(self.structure.terms, self.components, strict=True)
         prepared = [(term.rows, part.given(law)) for term, parts in terms for part in parts]
-        step = len(Z) if len(known) == 1 else max(1, BLOCK // (self.width * len(known)))
-        for i in range(0, len(Z), step):
-            rows = slice(i, i + step)
+        for rows in blocks(len(Z), len(Z) if len(known) == 1 else BLOCK // (self.width * len(known))):
             x, m = law.values(seen[rows]), law.means(Z[rows])
             result = np.zeros((len(known), len(Z[rows]), self.structure.n_basis))
             for places, part in prepared:
@@ -255,24 +256,25 @@ def _components(term: TermParts, width: int) -> Iterator[_Components]:
     """Yield a term as a sum of components: one piece of every factor, multiplied; mixtures are done together."""
     R = len(term.weights)
     for pieces in product(*[factor.pieces for factor in term.factors]):
-        coefficients, loadings = np.ones(1), np.zeros((R, width))
-        for piece in pieces:
-            if isinstance(piece, DotPiece):
-                if len(coefficients) > 1:
-                    raise ValueError("background='normal' needs at most one polynomial kernel in a product of views.")
-                coefficients = np.trim_zeros(piece.coefficients, "b")
-                np.add.at(loadings.T, piece.columns, piece.loadings.T)
-        parts = [_exponential(pieces, choice, width, R) for choice in product(*[_numbers(piece) for piece in pieces])]
+        coefficients, loadings, mixtures = np.ones(1), np.zeros((R, width)), []
+        for piece in map(_checked, pieces):
+            if isinstance(piece, ProductPiece):
+                mixtures.append(piece)
+                continue
+            if len(coefficients) > 1:
+                raise ValueError("background='normal' needs at most one polynomial kernel in a product of views.")
+            coefficients = np.trim_zeros(piece.coefficients, "b")
+            np.add.at(loadings.T, piece.columns, piece.loadings.T)
+        choices = product(*[range(piece.n_products) for piece in mixtures])
+        parts = [_exponential(mixtures, choice, width, R) for choice in choices]
         amounts, A, b, c = (np.array(values) for values in zip(*parts, strict=True))
         yield _Components(amounts, A, b, c, coefficients if len(coefficients) else np.zeros(1), loadings)
 
 
-def _exponential(pieces: Any, choice: Any, width: int, R: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return amount, A, b and c of one component of every piece, multiplied."""
+def _exponential(mixtures: Any, choice: Any, width: int, R: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return amount, A, b and c of one component of every mixture, multiplied."""
     amount, A, b, c = 1.0, np.zeros(width), np.zeros((R, width)), np.zeros(R)
-    for piece, q in zip(pieces, choice, strict=True):
-        if isinstance(piece, DotPiece):
-            continue
+    for piece, q in zip(mixtures, choice, strict=True):
         amount *= float(piece.amounts[q])
         for columns, basis, squared, _, _ in piece.parts:
             np.add.at(A, columns, squared[q])
@@ -281,14 +283,15 @@ def _exponential(pieces: Any, choice: Any, width: int, R: int) -> tuple[float, n
     return amount, A, b, c
 
 
-def _numbers(piece: Any) -> range:
+def _checked(piece: Any) -> Any:
+    """Return a piece that has a closed form under a normal distribution."""
     absolute = isinstance(piece, ProductPiece) and any(part[3].any() for part in piece.parts)
-    if absolute or isinstance(piece, PlainPiece):
+    if absolute or not piece.exact_without_players:
         raise ValueError(
             "background='normal' needs kernels of squared distances or inner products (RBF, Matern, RationalQuadratic, "
             "Linear, Polynomial); fit with one of these."
         )
-    return range(piece.n_products)
+    return piece
 
 
 def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -324,6 +327,13 @@ def _shares(inside: np.ndarray) -> np.ndarray:
     ways = np.array([comb(s - 1, k) for k in range(s)] or [1], dtype=float)
     present, absent = ways[np.maximum(size - 1, 0)], ways[np.minimum(size, max(s - 1, 0))]
     return np.where(inside, 1.0 / present[:, None], -1.0 / absent[:, None]) / max(s, 1)
+
+
+def alike(gaps: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each pattern of gaps, (d,), and the samples that have it."""
+    patterns, group = np.unique(gaps, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        yield pattern, np.flatnonzero(group.reshape(-1) == k)
 
 
 def has_closed_form(estimator: Any) -> bool:
@@ -386,16 +396,14 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     gaps = np.isnan(values)
     whole = table_of(np.where(gaps, normal.mean, values), None, model.n_features, "X")
     names, result = names_of(estimator, model.n_features), []
-    patterns, group = np.unique(gaps, axis=0, return_inverse=True)
     for member in model.members:
         others = np.setdiff1d(np.arange(model.n_features), member.features)  # known ones say something of the unknown
         means = ConditionalMeans(structure_of(member, names), *normal.on_scale(member, others))
         Z = normal.unclipped(member, whole, others)
         seen = np.hstack([scaled_rows(member, whole), Z[:, len(member.features) :]])
         found = np.empty((len(values), member.n_basis))
-        for k, pattern in enumerate(patterns):
-            rows = np.flatnonzero(group.reshape(-1) == k)
-            known = ~pattern[np.append(member.features, others)]
-            found[rows] = means.similarities(Z[rows], seen[rows], known)
+        for gap, rows in alike(gaps):
+            known = ~gap[np.append(member.features, others)]
+            _, found[rows] = next(means.of_sets(Z[rows], seen[rows], known[None]))
         result.append(member.intercept + found @ member.weights)
     return np.hstack(result)

@@ -182,19 +182,13 @@ def _edited_member(
         if not term.is_linear_part and len(np.setdiff1d(np.arange(term.rows.start, term.rows.stop), gone)) == 0:
             where = f" of the view {term.name!r}" if term.name else ""
             raise ValueError(f"drop must leave a basis vector{where}; it names all {len(term.weights)}.")
-    change = [_changed(member, gone, set_to, rows, weight)]
-    change += [_changed(refit, gone, set_to, rows, weight) for refit in member.refits]
     kept = np.setdiff1d(np.arange(member.n_basis), gone)
-    found = [_without(member.model, theta, kept) for theta in change]
-    samples = None if member.samples is None else member.samples[kept[kept < len(member.samples)]]
-    return replace(
-        member,
-        model=found[0][0],
-        theta=found[0][1],
-        refit_thetas=np.array([theta for _, theta in found[1:]]) if member.refits else None,
-        posterior=None,
-        samples=samples,
+    (model, theta), *refits = (
+        _without(one.model, _changed(one, gone, set_to, rows, weight), kept) for one in (member, *member.refits)
     )
+    samples = None if member.samples is None else member.samples[kept[kept < len(member.samples)]]
+    thetas = np.array([theta for _, theta in refits]) if refits else None
+    return replace(member, model=model, theta=theta, refit_thetas=thetas, posterior=None, samples=samples)
 
 
 def is_monotone(member: FittedModel) -> bool:
@@ -209,11 +203,11 @@ def _changed(
     vectors = np.flatnonzero(member.vector_rows)
     wanted = member.weights[vectors].copy()
     fixed = np.zeros(len(vectors) + 1, dtype=bool)
-    for place, row in enumerate(vectors.tolist()):
-        if row in gone:
-            wanted[place], fixed[place] = 0.0, True
-        elif row in set_to:
-            wanted[place], fixed[place] = set_to[row][: member.n_outputs], True
+    given: dict[int, Any] = dict.fromkeys(gone.tolist(), 0.0)
+    given |= {row: own[: member.n_outputs] for row, own in set_to.items()}
+    for row, value in given.items():
+        place = np.searchsorted(vectors, row)
+        wanted[place], fixed[place] = value, True
     if rows is None or not member.model.fit_intercept:
         fixed[-1] = True
     change = np.vstack([wanted - member.weights[vectors], np.zeros((1, member.n_outputs))])

@@ -18,7 +18,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, deviation, half_width
-from spkm.explain._structure import Factor, Structure, TermParts, scaled_rows, structure_of
+from spkm.explain._structure import Factor, Structure, TermParts, blocks, scaled_rows, structure_of
 from spkm.explain._table import (
     Pipeline,
     columns_of,
@@ -136,8 +136,8 @@ def partial_dependence(
     table = _Axes.of(estimator, X)
     model, X = table.model, table.X
     check_integer("n_points", n_points, 2)
-    wanted = [(feature,) for feature in table.read()] if features is None else [table.features(f) for f in features]
-    points = {table.place(key): value for key, value in (grid or {}).items()}
+    wanted = [[feature] for feature in table.read()] if features is None else [table.one_or_two(f) for f in features]
+    points = {table.feature(key).title: value for key, value in (grid or {}).items()}
     axes = []
     for own in wanted:
         count = n_points if len(own) == 1 else min(n_points, 25)
@@ -147,16 +147,23 @@ def partial_dependence(
     result = []
     for k, taken in enumerate(axes):
         std = deviation(model, [found[k] for found in refits]) if refits else None
-        titles, grids = tuple(axis.title for axis in taken), tuple(axis.grid for axis in taken)
+        titles, grids = tuple(axis.feature.title for axis in taken), tuple(axis.grid for axis in taken)
         result.append(Effect(titles, output_names(model), grids, values[k], std, len(refits)))
     return result
 
 
-class _Axis(NamedTuple):
-    """A feature, its columns, and the points at which its effect is taken: as they are shown, and by column."""
+class _Feature(NamedTuple):
+    """A column, or the columns of a category."""
 
     title: str
-    columns: np.ndarray
+    columns: list[int]
+    is_category: bool
+
+
+class _Axis(NamedTuple):
+    """A feature and the points at which its effect is taken: as they are shown, and by column."""
+
+    feature: _Feature
     grid: np.ndarray
     points: np.ndarray
 
@@ -179,51 +186,47 @@ class _Axes:
         categories = {t: c for t, c in groups.items() if encoding is not None and encoding.kind(t) == "category"}
         return _Axes(pipeline.model, pipeline.rows(X), pipeline.names, encoding, categories)
 
-    def read(self) -> list[Any]:
-        """Return the features that the model reads: categories by name, other columns by number."""
+    def read(self) -> list[_Feature]:
+        """Return the features that the model reads."""
         owner = {int(c): title for title, columns in self.categories.items() for c in columns}
-        return list(dict.fromkeys(owner.get(int(j), int(j)) for j in self.model.features_read()))
+        return list(map(self.feature, dict.fromkeys(owner.get(int(j), int(j)) for j in self.model.features_read())))
 
-    def place(self, feature: str | int) -> str | int:
-        """Return the name of a category, or the number of a column."""
-        if isinstance(feature, str) and feature in self.categories:
-            return feature
-        return int(columns_of(feature, self.names, "features")[0])
+    def feature(self, given: Any) -> _Feature:
+        """Return the category of a name, or the column of a name or number."""
+        if isinstance(given, str) and given in self.categories:
+            return _Feature(given, self.categories[given].tolist(), True)
+        column = int(columns_of(given, self.names, "features")[0])
+        return _Feature(self.names[column], [column], False)
 
-    def features(self, given: Any) -> tuple[Any, ...]:
-        """Return one feature or two, each as :meth:`place` has it."""
+    def one_or_two(self, given: Any) -> list[_Feature]:
+        """Return one feature or two."""
         listed: list[Any] = [given] if isinstance(given, str | int | np.integer) else list(given)
         if len(listed) not in (1, 2):
             raise ValueError(f"features must hold single columns and pairs of different ones; got {given!r}.")
-        return tuple(self.different(listed))
+        return self.different(listed)
 
-    def different(self, listed: Sequence[Any]) -> list[Any]:
-        """Return features as :meth:`place` has them, which must share no column."""
-        found = [self.place(feature) for feature in listed]
-        columns = [int(c) for feature in found for c in self.columns(feature)]
+    def different(self, listed: Sequence[Any]) -> list[_Feature]:
+        """Return features, which must share no column."""
+        found = [self.feature(one) for one in listed]
+        columns = [c for feature in found for c in feature.columns]
         if len(set(columns)) < len(columns):
             raise ValueError(f"features must be different ones; {listed!r} has a column twice.")
         return found
 
-    def columns(self, feature: str | int) -> np.ndarray:
-        """Return the columns of a feature."""
-        return self.categories[feature] if isinstance(feature, str) else np.array([feature])
-
-    def title(self, feature: str | int) -> str:
-        """Return the name of a feature."""
-        return feature if isinstance(feature, str) else self.names[feature]
-
-    def axis(self, feature: str | int, points: Mapping[Any, Any], count: int) -> _Axis:
+    def axis(self, feature: _Feature, points: Mapping[str, Any], count: int) -> _Axis:
         """Return a feature with its points: those that are given, levels, or ``count`` over the range of samples."""
-        title, columns = self.title(feature), self.columns(feature)
-        if isinstance(feature, str):
+        given = points.get(feature.title)
+        if feature.is_category:
             assert self.encoding is not None
-            if feature in points:
-                raise ValueError(f"grid must be of numbers; {feature!r} is a category, whose points are its levels.")
-            labels, rows = self.encoding.levels(feature)
-            return _Axis(title, columns, np.array(labels, dtype=object), rows)
-        grid = np.asarray(points[feature], dtype=float) if feature in points else _range(self.X, feature, count)
-        return _Axis(title, columns, grid, grid[:, None])
+            if given is not None:
+                raise ValueError(f"grid must be of numbers; {feature.title!r} is a category: it has its levels.")
+            labels, rows = self.encoding.levels(feature.title)
+            return _Axis(feature, np.array(labels, dtype=object), rows)
+        if given is None:
+            values = dense_columns(self.X, np.array(feature.columns))
+            given = np.linspace(values.min(), values.max(), count)
+        grid = np.asarray(given, dtype=float)
+        return _Axis(feature, grid, grid[:, None])
 
 
 def _mean_scores(
@@ -231,7 +234,7 @@ def _mean_scores(
 ) -> list[np.ndarray]:
     """Return the mean scores over the samples at the points of each set of features."""
     members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in model.members]
-    wanted = [np.concatenate([axis.columns for axis in own]).tolist() for own in axes]
+    wanted = [[c for axis in own for c in axis.feature.columns] for own in axes]
     effects = [set_effects(structure, Z, wanted) for _, structure, Z in members]
     found = []
     for columns, own, *parts in zip(wanted, axes, *effects, strict=True):
@@ -285,12 +288,12 @@ def h_statistics(
     """
     table = _Axes.of(estimator, X)
     chosen = table.read() if features is None else table.different(features)
-    sets = [table.columns(feature).tolist() for feature in chosen]
+    sets = [feature.columns for feature in chosen]
     H = [
         _h_of_member(member, structure_of(member, table.names), scaled_rows(member, table.X), sets)
         for member in table.model.members
     ]
-    return tuple(table.title(feature) for feature in chosen), np.concatenate(H, axis=2)
+    return tuple(feature.title for feature in chosen), np.concatenate(H, axis=2)
 
 
 def _h_of_member(
@@ -328,7 +331,7 @@ class SetEffect:
             elif not touched:
                 values = np.broadcast_to(means, (len(points), len(means)))
             else:
-                lefts = [left_sides(factor, local, points) for factor, local in touched]
+                lefts = [_left_sides(factor, local, points) for factor, local in touched]
                 values = np.einsum(
                     "grc,rc->gr" if len(lefts) == 1 else "grc,grd,rcd->gr", *lefts, means, optimize=len(lefts) > 1
                 )
@@ -336,11 +339,10 @@ class SetEffect:
         return total
 
     def _one_by_one(self, term: TermParts, points: np.ndarray) -> np.ndarray:
-        values = np.empty((len(points), term.weights.shape[0]))
-        rows = self.Z.copy()
+        values, rows = np.empty((len(points), len(term.weights))), self.Z.copy()
         for g, point in enumerate(points):
             rows[:, self.columns] = point[self.columns]
-            values[g] = np.prod([factor.values(rows) for factor in term.factors], axis=0).mean(axis=0)
+            values[g] = term.values(rows).mean(axis=0)
         return values
 
 
@@ -363,9 +365,8 @@ def _term_means(term: TermParts, touched: list[Any], Z: np.ndarray) -> list[np.n
     without."""
     sums: list[Any] = [0.0] * len(touched)
     sizes = [p.state_size for factor in term.factors for p in factor.pieces if p.exact_without_players]
-    step = max(1, BLOCK // max(1, sum(sizes)))
-    for i in range(0, len(Z), step):
-        rows = Z[i : i + step]
+    for block in blocks(len(Z), BLOCK // max(1, sum(sizes))):
+        rows = Z[block]
         whole = {id(factor): factor.values(rows) for factor in term.factors}
         sides = {id(factor): _RightSides(factor, rows) for factor in term.factors}
         for k, parts in enumerate(touched):
@@ -394,7 +395,7 @@ def _touched(term: TermParts, players: np.ndarray) -> tuple[tuple[Factor, np.nda
     return tuple(found) if len(found) <= 2 else None
 
 
-def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return left_c at rows ``points``, (g, R, c)."""
     sides = [piece.left(piece.of_players(local).summands(points).sum(axis=0)) for piece in factor.pieces]
     return np.concatenate(sides, axis=2)
@@ -417,11 +418,6 @@ class _RightSides:
             rest = np.delete(part, local, axis=0).sum(axis=0) if many else total - part[local].sum(axis=0)
             sides.append(piece.right(rest))
         return np.concatenate(sides, axis=2)
-
-
-def _range(X: TableLike, column: int, count: int) -> np.ndarray:
-    values = dense_columns(X, np.array([column]))
-    return np.linspace(values.min(), values.max(), count)
 
 
 def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
 from spkm.explain._shapley import basis_shapley, interactions
 from spkm.explain._sheet import Sheet
-from spkm.explain._structure import Structure, scaled_rows, structure_of
+from spkm.explain._structure import Structure, blocks, scaled_rows, structure_of
 from spkm.explain._table import (
     Pipeline,
     basis_labels,
@@ -60,9 +60,7 @@ class _Member:
         """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
         values = np.zeros((X.shape[0], len(self.structure.names), self.model.n_outputs))
         sums = np.empty((X.shape[0], self.model.n_basis))
-        step = max(1, ROWS // max(1, self.model.n_basis * len(self.structure.read)))
-        for i in range(0, X.shape[0], step):
-            rows = slice(i, i + step)
+        for rows in blocks(X.shape[0], ROWS // max(1, self.model.n_basis * len(self.structure.read))):
             within = self.within(X[rows], independent, normal)
             values[rows, self.structure.read] = np.einsum("nrs,rm->nsm", within, self.model.weights)
             sums[rows] = within.sum(axis=2)

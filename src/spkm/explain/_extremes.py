@@ -4,7 +4,7 @@ farther."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,13 @@ TRIED = 64  # of these, those whose best places are looked at
 
 @dataclass(frozen=True)
 class Goal:
-    """A quantity of which the largest value is asked for.
+    """A quantity of which the largest value is asked for."""
 
-    Attributes
-    ----------
-    axes : list of Axis
-        The region.
-    functionals : list of (float, list of parts)
-        Sums of parts, each with its constant.
-    combine : callable
-        Map from upper bounds of the functionals, (k, g), to one of the quantity, (g,).
-    value : callable
-        Map from places on the axes, (g, D), to the quantity itself, (g,).
-    slack : float
-        Rounding, added to bounds.
-    """
-
-    axes: list[Axis]
-    functionals: list[tuple[float, list[Any]]]
-    combine: Callable[[np.ndarray], np.ndarray]
-    value: Callable[[np.ndarray], np.ndarray]
-    slack: float
+    axes: list[Axis]  # the region
+    functionals: list[tuple[float, list[Any]]]  # sums of parts, each with its constant
+    combine: Callable[[np.ndarray], np.ndarray]  # upper bounds of the functionals, (k, g), to one of the quantity, (g,)
+    value: Callable[[np.ndarray], np.ndarray]  # places on the axes, (g, D), to the quantity itself, (g,)
+    slack: float  # rounding, added to bounds
 
     def upper(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return upper bounds over boxes, (g,), places worth a look, (g, D), and the axes to blame for gaps, (g, D)."""
@@ -60,25 +46,13 @@ class Goal:
 
 @dataclass
 class Extreme:
-    """State of a search.
+    """State of a search."""
 
-    Attributes
-    ----------
-    bound : float
-        The quantity is nowhere larger.
-    found : float
-        Largest value that was found.
-    place : ndarray of shape (D,) or None
-        Its place.
-    n_boxes : int
-        Number of boxes that were bounded.
-    """
-
-    bound: float = np.inf
-    found: float = -np.inf
-    place: np.ndarray | None = None
-    n_boxes: int = 0
-    closed: float = field(default=-np.inf, repr=False)
+    bound: float = np.inf  # the quantity is nowhere larger
+    found: float = -np.inf  # largest value that was found
+    place: np.ndarray | None = None  # and its place, (D,)
+    n_boxes: int = 0  # boxes that were bounded
+    closed: float = -np.inf  # largest bound of the boxes that are not looked at again
 
 
 def largest(goal: Goal, threshold: float | None, tolerance: float, max_boxes: int) -> Extreme:

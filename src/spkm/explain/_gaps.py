@@ -20,7 +20,8 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel
-from spkm.explain._conditional import Normal, expected_scores, has_closed_form
+from spkm.explain._conditional import Normal, alike, expected_scores, has_closed_form
+from spkm.explain._structure import blocks
 from spkm.explain._table import check_columns, frames
 from spkm.tables.pipelines import last_of
 
@@ -203,16 +204,13 @@ class GapPredictor:
 
     def _drawn(self, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield places of samples with the same gaps, and their draws, one sample after another."""
-        gaps = np.isnan(values)
-        patterns, group = np.unique(gaps, axis=0, return_inverse=True)
-        for k, missing in enumerate(patterns):
-            places = np.flatnonzero(group.reshape(-1) == k)
+        for missing, places in alike(np.isnan(values)):
             if not missing.any():
                 yield places, values[places]
                 continue
             normal = _normal_points(self.n_draws, int(missing.sum()))
-            for start in range(0, len(places), max(1, ROWS // self.n_draws)):
-                rows = places[start : start + max(1, ROWS // self.n_draws)]
+            for block in blocks(len(places), ROWS // self.n_draws):
+                rows = places[block]
                 mean, covariance = self.normal.given(values[rows], ~missing)
                 size, axes = np.linalg.eigh(covariance)
                 spread = normal @ (axes * np.sqrt(np.maximum(size, 0.0)))[:, ::-1].T  # first the widest direction

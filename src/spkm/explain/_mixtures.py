@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._quadrature import ERROR, enough_nodes, rule, shapley_of_products
-from spkm.explain._structure import ProductPiece
+from spkm.explain._structure import ProductPiece, blocks
 
 COMPONENTS = 4  # of a mixture from which on this pays
 PLAYERS = 10  # likewise: products of fewer factors need few nodes
@@ -52,12 +52,10 @@ def mixture_shapley(piece: ProductPiece, Z: np.ndarray, B: np.ndarray) -> np.nda
     s, n, R = present.shape
     result = np.zeros((s, n, R))
     step = max(1, PAIRS // max(1, s * R))  # pairs of a sample and a background sample
-    for b in range(0, len(B), step):
-        some = absent[:, None, b : b + step]
-        rows = max(1, step // some.shape[2])
-        for i in range(0, n, rows):
-            here = present[:, i : i + rows, None]
-            result[:, i : i + rows] += _Pairs(piece, here, some).shapley().sum(axis=2)
+    for b in blocks(len(B), step):
+        some = absent[:, None, b]
+        for i in blocks(n, step // some.shape[2]):
+            result[:, i] += _Pairs(piece, present[:, i, None], some).shapley().sum(axis=2)
     return result
 
 
@@ -113,14 +111,13 @@ class _Pairs:
         shares = np.concatenate([fit.shares * (self.amounts[q] * fit.weights[:, None]) for q, fit in fits]).T
         ends = np.cumsum([0, *(len(fit.logs) for _, fit in fits)])
         rates = np.concatenate([np.full(len(fit.logs), self.rates[q]) for q, fit in fits])
-        step = max(1, BLOCK // (len(self.d) * DEGREE))
-        for i in range(0, len(pairs), step):
-            some = pairs[i : i + step]
+        for block in blocks(len(pairs), BLOCK // (len(self.d) * DEGREE)):
+            some = pairs[block]
             powers = _chebyshev(self.d[:, some] / width)  # (DEGREE, s, N)
             products = logs @ np.add.reduce(powers, axis=1)
             products -= np.multiply.outer(rates, self.b_sum[some])
             for k, (q, _) in enumerate(fits):
-                products[ends[k] : ends[k + 1], ~good[i : i + step, q]] = -np.inf
+                products[ends[k] : ends[k + 1], ~good[block, q]] = -np.inf
             np.exp(products, out=products)
             result[:, some] += np.einsum("mn,msn->sn", shares @ products, powers)
 

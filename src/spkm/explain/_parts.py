@@ -18,15 +18,11 @@ def similarity_parts(model: FittedModel, structure: Structure, Z: np.ndarray) ->
     For a product kernel log k(x, u) is a sum over features; for a mixture of products it is split in proportion to
     the weighted distances. For a polynomial of an inner product the parts are those of the inner product.
     """
-    owner = np.empty(model.n_features, dtype=int)
-    for player, columns in enumerate(structure.columns):
-        owner[columns] = player
     result = np.zeros((len(Z), model.n_basis, len(structure.names)))
     for term in model.terms:
         for view in term.views:
             parts = _view_parts(view, Z[:, view.columns])
-            players = owner[np.asarray(model.features)[view.columns]]
-            for k, player in enumerate(players):
+            for k, player in enumerate(structure.owner[np.asarray(model.features)[view.columns]]):
                 result[:, term.rows, player] += parts[:, :, k]
     return result
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from spkm.explain._games import SAFE, leave_one_out
-from spkm.explain._structure import ProductPiece
+from spkm.explain._structure import ProductPiece, blocks
 
 BLOCK = 2**18  # entries of the largest array: it should stay in the cache
 ERROR = 1e-14  # of the integral of one product, weighted by its amount
@@ -68,9 +68,8 @@ def shapley_of_products(p: np.ndarray, q: np.ndarray, amounts: np.ndarray) -> np
     result = np.zeros(p.shape)
     for chosen, count in _by_nodes(p, q, np.abs(amounts)):
         t, w = rule(count)
-        step = max(1, BLOCK // max(1, len(p) * len(t)))
-        for i in range(0, len(chosen), step):
-            some = chosen[i : i + step]
+        for block in blocks(len(chosen), BLOCK // max(1, len(p) * len(t))):
+            some = chosen[block]
             result[:, some] = _integrals(p[:, some], q[:, some], t, w)
     result *= amounts
     return result

@@ -19,18 +19,10 @@ TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
 @dataclass(frozen=True)
 class Region:
-    """The values that features may take.
+    """The values that features may take."""
 
-    Attributes
-    ----------
-    axes : list of Axis
-        One for each feature that a model reads.
-    row : ndarray of shape (d,)
-        Values of all other columns.
-    """
-
-    axes: list[Axis]
-    row: np.ndarray
+    axes: list[Axis]  # one for each feature that a model reads
+    row: np.ndarray  # values of all other columns, (d,)
 
     def axis(self, title: str) -> int | None:
         """Return the place of a feature's axis; None if no model reads it."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.explain._bounds import polynomial_range
+from spkm.explain._bounds import nearest_and_farthest, polynomial_range
 from spkm.explain._structure import DotPiece, ProductPiece, TermParts
 from spkm.explain._table import units_of
 
@@ -28,25 +28,13 @@ TINY = 1e-12  # a span of E below which chords are tangents
 
 @dataclass(frozen=True)
 class NumberAxis:
-    """A number that may lie in an interval.
-
-    Attributes
-    ----------
-    title : str
-        Name of the feature.
-    column : int
-        The user's column.
-    low, high : float
-        Ends of the interval, in the user's units.
-    whole : bool
-        Whether it takes whole numbers only.
-    """
+    """A number that may lie in an interval."""
 
     title: str
-    column: int
-    low: float
+    column: int  # of the user
+    low: float  # ends of the interval, in the user's units
     high: float
-    whole: bool = False
+    whole: bool = False  # whether it takes whole numbers only
 
     def first(self) -> tuple[float, float]:
         """Return the ends of the whole axis."""
@@ -55,24 +43,12 @@ class NumberAxis:
 
 @dataclass(frozen=True)
 class ListAxis:
-    """A feature that takes one of several values: a category, of one column or several.
-
-    Attributes
-    ----------
-    title : str
-        Name of the feature.
-    columns : ndarray of int
-        The user's columns.
-    values : ndarray of shape (levels, columns)
-        The possible values, in the user's units.
-    labels : tuple of str
-        Their names.
-    """
+    """A feature that takes one of several values: a category, of one column or several."""
 
     title: str
-    columns: np.ndarray
-    values: np.ndarray
-    labels: tuple[str, ...]
+    columns: np.ndarray  # of the user
+    values: np.ndarray  # the possible ones, (levels, columns), in the user's units
+    labels: tuple[str, ...]  # their names
     whole = True
 
     def first(self) -> tuple[float, float]:
@@ -115,6 +91,9 @@ class Sight:
                 self.places[k], self.lists[k] = places, self._seen(values, places)
             elif axis.column in held:
                 self.places[k] = held[axis.column]
+        self.free = np.ones(len(held), dtype=bool)  # columns that no axis sets
+        for places in self.places.values():
+            self.free[places] = False
 
     def _seen(self, Z: np.ndarray, places: Any) -> np.ndarray:
         return np.clip(Z, self.least[places], self.most[places])
@@ -123,8 +102,7 @@ class Sight:
         """Return the part of a number's axis that the model does not clip; None if there is none."""
         axis, place = self.axes[k], self.places[k]
         assert isinstance(axis, NumberAxis)
-        ends = (self.center[place] + end * self.scale[place] for end in (self.least[place], self.most[place]))
-        least, most = ends
+        least, most = (self.center[place] + end * self.scale[place] for end in (self.least[place], self.most[place]))
         low, high = max(axis.low, float(least)), min(axis.high, float(most))
         return replace(axis, low=low, high=high) if low < high else None
 
@@ -217,24 +195,18 @@ class RadialPart:
 
     def __init__(self, sight: Sight, piece: ProductPiece, weights: np.ndarray, mixture: Mixture) -> None:
         self.sight, self.weights, self.mixture = sight, weights, mixture
-        steepest = piece._steepest
-        R = piece.parts[0][1].shape[0]
-        width = len(sight.center)
-        #: Rates of squared and absolute distances of each of the model's columns, with the basis: (columns, R).
+        steepest = piece.steepest
+        #: Columns of the model, with their entries of the basis, (R,), and rates of squared and absolute distances.
         self.loads: list[tuple[int, np.ndarray, float, float]] = []
         for columns, basis, squared, absolute, local in piece.parts:
             for i in np.flatnonzero(local >= 0):
                 w, a = float(squared[steepest, i]), float(absolute[steepest, i])
                 if w or a:
                     self.loads.append((int(columns[i]), basis[:, i], w, a))
-        taken = np.zeros(width, dtype=bool)
-        for places in sight.places.values():
-            taken[places] = True
-        self.rest = np.zeros(R)
+        self.rest = np.zeros(len(weights))
         for column, basis, w, a in self.loads:
-            if not taken[column]:
-                apart = np.abs(sight.row[column] - basis)
-                self.rest += (w * apart + a) * apart
+            if sight.free[column]:
+                self.rest += _exponent(sight.row[column] - basis, w, a)
         self.tables = {k: self._table(sight.places[k], values) for k, values in sight.lists.items()}
         self.numbers = {
             k: [load for load in self.loads if load[0] == place]
@@ -247,8 +219,7 @@ class RadialPart:
         found = np.zeros((len(values), len(self.weights)))
         for column, basis, w, a in self.loads:
             for j in np.flatnonzero(places == column):
-                apart = np.abs(values[:, [j]] - basis)
-                found += (w * apart + a) * apart
+                found += _exponent(values[:, [j]] - basis, w, a)
         return found
 
     def ranges(self, low: np.ndarray, high: np.ndarray) -> tuple[dict[int, Any], np.ndarray, np.ndarray]:
@@ -261,15 +232,12 @@ class RadialPart:
         for k, loads in self.numbers.items():
             if not loads:
                 continue
-            a, b, _ = self.sight.interval(k, low[:, k], high[:, k])
-            a, b = a[:, None], b[:, None]
-            nearest: Any = 0.0
-            farthest: Any = 0.0
-            for _, basis, w, absolute in loads:
-                near = np.maximum(np.maximum(a - basis, basis - b), 0.0)
-                far = np.maximum(np.abs(a - basis), np.abs(b - basis))
-                nearest, farthest = nearest + (w * near + absolute) * near, farthest + (w * far + absolute) * far
-            parts[k] = nearest, farthest
+            a, b = (end[:, None] for end in self.sight.interval(k, low[:, k], high[:, k])[:2])
+            ends = [nearest_and_farthest(a, b, basis) for _, basis, _, _ in loads]
+            parts[k] = tuple(
+                sum(_exponent(apart[side], w, absolute) for apart, (_, _, w, absolute) in zip(ends, loads, strict=True))
+                for side in (0, 1)
+            )
         for a, b in parts.values():
             least += a
             most += b
@@ -365,10 +333,7 @@ class DotPart:
         self.sight, self.weights, self.coefficients = sight, weights, np.trim_zeros(coefficients, "b")
         loads = np.zeros((len(weights), len(sight.center)))
         np.add.at(loads.T, piece.columns[piece.local >= 0], piece.loadings.T[piece.local >= 0])
-        taken = np.zeros(loads.shape[1], dtype=bool)
-        for places in sight.places.values():
-            taken[places] = True
-        self.rest = loads[:, ~taken] @ sight.row[~taken]
+        self.rest = loads[:, sight.free] @ sight.row[sight.free]
         self.tables = {k: values @ loads[:, sight.places[k]].T for k, values in sight.lists.items()}
         self.numbers = {k: loads[:, place] for k, place in sight.places.items() if k not in sight.lists}
 
@@ -453,6 +418,12 @@ def _of_piece(sight: Sight, piece: object, weights: np.ndarray, slope_in: int | 
         else:
             found.append(SlopePart(sight, piece, sign * weights, mixture, slope_in))
     return found
+
+
+def _exponent(apart: np.ndarray, squared: float, absolute: float) -> np.ndarray:
+    """Return the part of E of a column at a distance."""
+    size = np.abs(apart)
+    return np.asarray((squared * size + absolute) * size)
 
 
 def _ends_of_levels(table: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spkm.explain._bounds import Axis, BoxBounds
+from spkm.explain._structure import blocks
 
 WIDTH = 1e-9  # standard deviations: the size of a cell that is not split further
 BATCH = 1024  # cells looked at together
@@ -15,27 +16,13 @@ CHUNK = 2**21  # entries of a block of bounds
 
 @dataclass
 class Found:
-    """State of a search.
+    """State of a search."""
 
-    Attributes
-    ----------
-    cost : float
-        Size of the smallest change found; infinity if none is.
-    point : ndarray or None
-        Point of the change, one number for each axis.
-    cost_bound : float
-        No change smaller than this exists, on these axes.
-    reach : float
-        An upper bound on the least slack of the constraints over all that was ruled out.
-    finished : bool
-        Whether nothing was left open.
-    """
-
-    cost: float = np.inf
-    point: np.ndarray | None = None
-    cost_bound: float = np.inf
-    reach: float = -np.inf
-    finished: bool = True
+    cost: float = np.inf  # size of the smallest change found; infinity if none is
+    point: np.ndarray | None = None  # of the change, one number for each axis
+    cost_bound: float = np.inf  # no change smaller than this exists, on these axes
+    reach: float = -np.inf  # an upper bound on the least slack of the constraints over all that was ruled out
+    finished: bool = True  # whether nothing was left open
 
 
 def nearest_feasible(
@@ -100,8 +87,7 @@ def _cost(axes: list[Axis], low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _upper(bounds: BoxBounds, low: np.ndarray, high: np.ndarray, components: int) -> np.ndarray:
     """Return an upper bound on the least constraint over each cell, (g,)."""
-    step = max(1, CHUNK // max(1, components))
-    parts = [bounds(low[i : i + step], high[i : i + step])[1].min(axis=1) for i in range(0, len(low), step)]
+    parts = [bounds(low[i], high[i])[1].min(axis=1) for i in blocks(len(low), CHUNK // max(1, components))]
     return np.concatenate(parts) if parts else np.empty(0)
 
 

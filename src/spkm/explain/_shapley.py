@@ -20,7 +20,7 @@ import numpy as np
 from spkm.explain._games import game_of, game_of_piece
 from spkm.explain._mixtures import is_mixture, mixture_shapley
 from spkm.explain._quadrature import gauss_legendre, product_shapley
-from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts
+from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, blocks
 
 BLOCK = 2**19  # entries of the largest array of a block: it should stay in the cache
 SMALLER = 4  # products choose their nodes, with more arrays of the size of their factors
@@ -63,7 +63,7 @@ def interactions(structure: Structure, z: np.ndarray, B: np.ndarray, independent
         if independent or is_linear(term):
             result += _second(structure, term, present, _states(term, B, mean=True), 1)
             continue
-        for b in _blocks(len(B), BLOCK // _game_entries(term)):
+        for b in blocks(len(B), BLOCK // _game_entries(term)):
             result += _second(structure, term, present, _states(term, B[b]), len(B))
     result[np.arange(s), np.arange(s)] = 0.0
     return result
@@ -80,12 +80,12 @@ def _against_samples(structure: Structure, term: TermParts, Z: np.ndarray, B: np
     """Add the means over background samples to ``into``, (n, R_t, s)."""
     inner = max(1, BLOCK // _entries(term))
     outer = STATES // _state_size(term)
-    for b in _blocks(len(B), max(inner, outer)):
+    for b in blocks(len(B), max(inner, outer)):
         absent = _states(term, B[b])
-        for i in _blocks(len(Z), outer):
+        for i in blocks(len(Z), outer):
             present = _states(term, Z[i])
             for row in range(len(Z[i])):
-                for part in _blocks(len(B[b]), inner):
+                for part in blocks(len(B[b]), inner):
                     some = _cut(present, slice(row, row + 1)), _cut(absent, part)
                     for factor, values in _values(term, *some):
                         into[i.start + row][:, structure.places(factor)] += values.sum(axis=1).T / len(B)
@@ -94,12 +94,12 @@ def _against_samples(structure: Structure, term: TermParts, Z: np.ndarray, B: np
 def _against_marginals(structure: Structure, term: TermParts, Z: np.ndarray, B: np.ndarray, into: np.ndarray) -> None:
     """Add the values for players that are independent of one another to ``into``, (n, R_t, s)."""
     sums: Any = 0.0  # of the states of all background samples, block by block
-    for b in _blocks(len(B), STATES // _state_size(term)):
+    for b in blocks(len(B), STATES // _state_size(term)):
         states = [state * (len(B[b]) / len(B)) for states in _states(term, B[b], mean=True) for state in states]
         sums = [state + before for state, before in zip(states, sums or [0.0] * len(states), strict=True)]
     means = iter(sums)
     absent = [[next(means) for _ in factor.pieces] for factor in term.factors]
-    for i in _blocks(len(Z), BLOCK // _entries(term)):
+    for i in blocks(len(Z), BLOCK // _entries(term)):
         for factor, values in _values(term, _states(term, Z[i]), absent):
             into[i, :, structure.places(factor)] += np.moveaxis(values, 0, -1)
 
@@ -177,7 +177,3 @@ def _game_entries(term: TermParts) -> int:
 
 def _state_size(term: TermParts) -> int:
     return sum(piece.state_size for factor in term.factors for piece in factor.pieces)
-
-
-def _blocks(n: int, size: int) -> Any:
-    return (slice(i, min(i + max(1, size), n)) for i in range(0, n, max(1, size)))

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
-from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
+from spkm.explain._structure import DotPiece, ProductPiece, Structure, blocks, scaled_rows, structure_of
 from spkm.explain._table import Pipeline, frames, output_names
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
@@ -119,40 +119,32 @@ def _of_member(
         none = np.zeros((len(structure.names), structure.terms[0].weights.shape[1]))
         return none, none, none[0], True
     components = _components(structure)
-    if components is not None and _work(components) > MOST_WORK:
+    if components is not None and components.work > MOST_WORK:
         components = None
     if components is None:
         first, total, variance = _by_samples(structure, Z, count, rng)
     else:
         first, total, variance = _of_products(components, Z)
-    shares = []
-    for part in (first, total):
-        share = np.zeros((len(structure.names), len(variance)))
-        share[structure.read] = np.divide(part, variance, out=np.zeros_like(part), where=variance > 0)
-        shares.append(share)
+    shares = np.zeros((2, len(structure.names), len(variance)))
+    found = np.array([first, total])
+    shares[:, structure.read] = np.divide(found, variance, out=np.zeros_like(found), where=variance > 0)
     return shares[0], shares[1], variance, components is not None
 
 
 @dataclass(frozen=True)
 class _Components:
-    """A model as a sum of V products of power series, A coefficients each, one series for every player.
+    """A model as a sum of V products of power series, A coefficients each, one series for every player."""
 
-    Attributes
-    ----------
-    read : ndarray of shape (s,)
-        The players.
-    choices : list of (slice, tuple of (piece, number))
-        Places of components, and the part of each factor that they are made of.
-    scales : ndarray of shape (V, A)
-        Factors of the coefficients of the product, which are then summed.
-    weights : ndarray of shape (V, m)
-        The weights g_v.
-    """
+    read: np.ndarray  # the players, (s,)
+    choices: list[tuple[slice, tuple[tuple[Any, int], ...]]]  # places of components; piece and product of each factor
+    scales: np.ndarray  # factors of the coefficients of the product, which are then summed, (V, A)
+    weights: np.ndarray  # the weights g_v, (V, m)
 
-    read: np.ndarray
-    choices: list[tuple[slice, tuple[tuple[Any, int], ...]]]
-    scales: np.ndarray
-    weights: np.ndarray
+    @property
+    def work(self) -> float:
+        """The number of products of pairs of components."""
+        V, A = self.scales.shape
+        return float(V) ** 2 * len(self.read) * A**4
 
     def tables(self, Z: np.ndarray) -> np.ndarray:
         """Return the series at some samples, (s, n, V, A)."""
@@ -172,13 +164,7 @@ class _Components:
 
     def blocks(self, Z: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the tables of some samples after others."""
-        step = max(1, BLOCK // max(1, len(self.read) * self.scales.size))
-        return (self.tables(Z[i : i + step]) for i in range(0, len(Z), step))
-
-
-def _work(components: _Components) -> float:
-    V, A = components.scales.shape
-    return float(V) ** 2 * len(components.read) * A**4
+        return (self.tables(Z[rows]) for rows in blocks(len(Z), BLOCK // max(1, len(self.read) * self.scales.size)))
 
 
 def _of_products(components: _Components, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -187,9 +173,7 @@ def _of_products(components: _Components, Z: np.ndarray) -> tuple[np.ndarray, np
     (V, A), n, s = scales.shape, len(Z), len(components.read)
     means: Any = sum(tables.sum(axis=1) for tables in components.blocks(Z)) / n  # (s, V, A)
     total, variance, size = (np.zeros((*rows, weights.shape[1])) for rows in ((s,), (), ()))
-    step = max(1, BLOCK // max(1, s * V * A * A))
-    for i in range(0, V, step):
-        rows = slice(i, i + step)
+    for rows in blocks(V, BLOCK // max(1, s * V * A * A)):
         both = scales[rows, None, :, None] * scales[None, :, None, :]
         pairs: Any = sum(np.array([_pair_sums(table, rows) for table in tables]) for tables in components.blocks(Z)) / n
         squares = means[:, rows, None, :, None] * means[:, None, :, None, :]
@@ -306,17 +290,15 @@ def _by_samples(
         return rows
 
     def scores(rows: np.ndarray) -> np.ndarray:
-        terms = structure.terms
-        return sum(np.prod([f.values(rows) for f in term.factors], axis=0) @ term.weights for term in terms)
+        return sum(term.values(rows) @ term.weights for term in structure.terms)
 
     A, B = draw(), draw()
     at_a, at_b = scores(A), scores(B)
-    first, total = [], []
-    for columns in players:
+    first, total = np.zeros((2, len(players), at_a.shape[1]))
+    for k, columns in enumerate(players):
         mixed = A.copy()
         mixed[:, columns] = B[:, columns]
         at_mixed = scores(mixed)
-        first.append(np.maximum(((at_b - at_b.mean(axis=0)) * (at_mixed - at_a)).mean(axis=0), 0.0))
-        total.append(0.5 * ((at_a - at_mixed) ** 2).mean(axis=0))
-    variance = np.vstack([at_a, at_b]).var(axis=0)
-    return np.reshape(first, (len(first), -1)), np.reshape(total, (len(total), -1)), variance
+        first[k] = np.maximum(((at_b - at_b.mean(axis=0)) * (at_mixed - at_a)).mean(axis=0), 0.0)
+        total[k] = 0.5 * ((at_a - at_mixed) ** 2).mean(axis=0)
+    return first, total, np.vstack([at_a, at_b]).var(axis=0)

@@ -50,39 +50,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class Statement:
-    """A parsed statement.
+    """A parsed statement."""
 
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    kind : {"limit", "change", "difference", "direction", "class"}
-        The kind of claim.
-    quantity : str
-        One of "score", "probability" and "prediction".
-    output : str or None
-        Name of the output, if one is named.
-    sign : int
-        -1 if the quantity is to stay at or below the number, or falls; 1 for above, or rises.
-    number : float or None
-        The number; None if it is asked for.
-    feature : str or None
-        The feature that is changed, or that the quantity rises with.
-    conditions : tuple of Condition
-        The region.
-    strict : bool
-        Whether the comparison leaves the number itself out.
-    """
-
-    text: str
-    kind: str
-    quantity: str = "score"
-    output: str | None = None
-    sign: int = -1
-    number: float | None = None
-    feature: str | None = None
-    conditions: tuple[Condition, ...] = ()
-    strict: bool = False
+    text: str  # as it was given
+    kind: str  # of claim: "limit", "change", "difference", "direction" or "class"
+    quantity: str = "score"  # or "probability" or "prediction"
+    output: str | None = None  # its name, if one is named
+    sign: int = -1  # -1 if the quantity is to stay at or below the number, or falls; 1 for above, or rises
+    number: float | None = None  # None if it is asked for
+    feature: str | None = None  # the one that is changed, or that the quantity rises with
+    conditions: tuple[Condition, ...] = ()  # the region
+    strict: bool = False  # whether the comparison leaves the number itself out
 
 
 def parse(text: str) -> Statement:

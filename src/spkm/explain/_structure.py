@@ -8,7 +8,7 @@ which nothing is known but its values. All work on Z, the columns of the model o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -49,18 +49,19 @@ class ProductPiece:
     def rates(self) -> np.ndarray | None:
         """The rates r_q, (Q,), if the exponents of component q are r_q times those of the steepest; else None."""
         every = np.hstack([rates for part in self.parts for rates in part[2:4]])
-        steepest = every[self._steepest]
+        steepest = every[self.steepest]
         rates = every.sum(axis=1) / max(float(steepest.sum()), 1e-300)
         return rates if np.allclose(every, np.outer(rates, steepest), rtol=1e-14, atol=0.0) else None
 
     def common_exponents(self, Z: np.ndarray) -> np.ndarray:
         """Return -log of the factor of every player in the steepest component, (s, n, R)."""
-        q = slice(self._steepest, self._steepest + 1)
+        q = slice(self.steepest, self.steepest + 1)
         parts = tuple((*part[:2], part[2][q], part[3][q], part[4]) for part in self.parts)
         return replace(self, amounts=self.amounts[q], parts=parts).summands(Z)[..., 0]
 
     @property
-    def _steepest(self) -> int:
+    def steepest(self) -> int:
+        """The place of the component with the largest rates."""
         return int(np.argmax(sum(part[2].sum(axis=1) + part[3].sum(axis=1) for part in self.parts)))
 
     @property
@@ -235,15 +236,20 @@ class TermParts:
         """The degree in t of the value of the term's game."""
         return sum(factor.degree for factor in self.factors)
 
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """Return the similarities, (n, R_t)."""
+        return np.asarray(np.prod([factor.values(Z) for factor in self.factors], axis=0))
+
 
 @dataclass(frozen=True)
 class Structure:
-    """Names and columns of all players, those that the model reads, the player of every column of Z, the terms."""
+    """A model taken apart."""
 
-    names: tuple[str, ...]
-    columns: tuple[np.ndarray, ...]
-    read: np.ndarray
-    z_players: np.ndarray
+    names: tuple[str, ...]  # of all players
+    columns: tuple[np.ndarray, ...]  # of the user, of all players
+    owner: np.ndarray  # the player of each of the user's columns
+    read: np.ndarray  # players that the model reads
+    z_players: np.ndarray  # the player of every column of Z, -1 if it is not read
     terms: tuple[TermParts, ...]
     n_basis: int
 
@@ -276,7 +282,7 @@ def structure_of(model: FittedModel, names: Sequence[str], groups: Mapping[str, 
         TermParts(term.name, term.rows, np.asarray(model.weights[term.rows]), _factors(term, member))
         for term in model.terms
     )
-    return Structure(titles, columns, np.unique(owner[is_read]), member, terms, model.n_basis)
+    return Structure(titles, columns, owner, np.unique(owner[is_read]), member, terms, model.n_basis)
 
 
 def players_of(
@@ -319,6 +325,12 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
     return values
 
 
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Return slices of n rows, one after another, of at most ``size`` rows and at least one."""
+    step = max(1, size)
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
 def scaled_rows(model: FittedModel, X: TableLike) -> np.ndarray:
     """Return the samples as the model gets them, dense and in double precision."""
     Z = model.scaled(with_shape(X))
@@ -339,9 +351,9 @@ def _factors(term: Any, member: np.ndarray) -> tuple[Factor, ...]:
                 rest.append(others)
                 rest_players.append(known)
         together, players = [*rest, merged], [*rest_players, own]
+    sets = [np.array(sorted(own), dtype=int) for own in players]
     return tuple(
-        Factor(np.array(sorted(own), dtype=int), _pieces(views, np.array(sorted(own), dtype=int), member), tuple(views))
-        for views, own in zip(together, players, strict=True)
+        Factor(own, _pieces(views, own, member), tuple(views)) for views, own in zip(together, sets, strict=True)
     )
 
 
@@ -350,18 +362,17 @@ def _pieces(views: list[Any], players: np.ndarray, member: np.ndarray) -> tuple[
     if any(form is None for form in forms):
         return (PlainPiece(players, tuple(views), member),)
     if len(views) == 1:
-        return tuple(_piece(form, views[0], players, member) for form in forms[0])
+        (view,) = views
+        local = _local(view, players, member)
+        return tuple(
+            DotPiece(players, form.coefficients, view.columns, view.basis * form.rates, local)
+            if isinstance(form, DotForm)
+            else _merged([form], views, players, member)
+            for form in forms[0]
+        )
     if all(len(form) == 1 and isinstance(form[0], ProductForm) for form in forms):
         return (_merged([form[0] for form in forms], views, players, member),)
     return (PlainPiece(players, tuple(views), member),)
-
-
-def _piece(form: Any, view: Any, players: np.ndarray, member: np.ndarray) -> Any:
-    if isinstance(form, ProductForm):
-        return _merged([form], [view], players, member)
-    assert isinstance(form, DotForm)
-    loadings = view.basis * form.rates
-    return DotPiece(players, form.coefficients, view.columns, loadings, _local(view, players, member))
 
 
 def _merged(forms: list[ProductForm], views: list[Any], players: np.ndarray, member: np.ndarray) -> ProductPiece:

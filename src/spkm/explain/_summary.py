@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,14 @@ from spkm.explain._sheet import Sheet
 from spkm.explain._sobol import shares_of_variance, sobol_indices
 from spkm.explain._structure import players_of
 from spkm.explain._table import (
+    Named,
     Pipeline,
     basis_labels,
     entry_text,
     fitted_part,
     frames,
-    model_of,
     names_apart,
-    names_of,
     output_names,
-    table_of,
     vector_terms,
 )
 from spkm.kernels import DotForm, Kernel
@@ -76,23 +75,19 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
     >>> print(summary(SPKMClassifier(n_basis=3, random_state=0).fit(X, y)).splitlines()[0])
     3 basis vectors with the kernel RBF ... 4 of 4 features; scores for 0, 1, 2.
     """
-    estimator, names, pipeline = _named(estimator)
-    model, X = model_of(estimator), pipeline.table(X)
+    pipeline = Pipeline.of(estimator)
+    last, model, names = pipeline.estimator, pipeline.model, pipeline.names
+    X = None if X is None else pipeline.rows(X)
     y = None if y is None else target_array(y)
     check_integer("width", width, 20)
-    said = [*_cautions(estimator, model, X, y), _sentence(model, pipeline.encoding), *_directions(estimator)]
+    similarities = None if X is None else model.similarities(X)
+    said = [*_cautions(last, model, similarities, y), _sentence(model, pipeline.encoding), *_directions(last)]
     said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
-    said += [*_chosen(estimator, model, names), *_how_sure(model)]
-    parts = [*said, *_basis_table(estimator, model, names, X, y, pipeline.encoding)]
+    said += [*_chosen(last, model, names), *_how_sure(model)]
+    parts = [*said, *_basis_table(pipeline, similarities, y)]
     if X is not None:
-        parts += _feature_table(estimator, model, names, X, pipeline.encoding)
+        parts += _feature_table(pipeline, X)
     return Sheet.of(parts, width)
-
-
-def _named(estimator: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...], Pipeline]:
-    """Return the estimator at the end of a pipeline, or as it is, names of its features, and what comes before it."""
-    pipeline = Pipeline.of(estimator)
-    return pipeline.estimator, names_of(pipeline.named, model_of(pipeline.estimator).n_features), pipeline
 
 
 def _how_sure(model: FittedModel | ModelEnsemble) -> list[str]:
@@ -149,8 +144,8 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
     >>> print(formula(SPKMRegressor(n_basis=2, random_state=0).fit(X, y), digits=1).splitlines()[0][:6])
     f(x) =
     """
-    estimator, names, _ = _named(estimator)
-    model = model_of(estimator)
+    pipeline = Pipeline.of(estimator)
+    model, names = pipeline.model, pipeline.names
     members = model.members
     several = sum(not term.is_linear_part for member in members for term in member.terms) > 1
     lines: list[str] = []
@@ -220,9 +215,8 @@ def to_frame(estimator: BaseEstimator) -> Any:
     >>> list(to_frame(model).columns)
     ['weight 0', 'weight 1', 'weight 2', 'x0', 'x1', 'x2', 'x3']
     """
-    pandas = frames()
-    estimator, names, _ = _named(estimator)
-    model = model_of(estimator)
+    pipeline = Pipeline.of(estimator)
+    model, names = pipeline.model, pipeline.names
     read = model.features_read()
     outputs = output_names(model)
     weights = {
@@ -230,7 +224,7 @@ def to_frame(estimator: BaseEstimator) -> Any:
     }
     titles = names_apart([names[c] for c in read], weights, "feature")
     features = {title: model.basis_vectors[:, c] for title, c in zip(titles, read, strict=True)}
-    return pandas.DataFrame(weights | features, index=basis_labels(model))
+    return frames().DataFrame(weights | features, index=basis_labels(model))
 
 
 def telling_features(model: FittedModel | ModelEnsemble) -> list[np.ndarray]:
@@ -294,49 +288,48 @@ def _sentence(model: FittedModel, encoding: Encoding | None = None) -> str:
     return f"{vectors}{problems} with {kernel}{linear} on {read}; {scores}."
 
 
-def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> list[str]:
+def _cautions(estimator: BaseEstimator, model: FittedModel, similarities: Any, y: Any) -> list[str]:
     """Return why basis vectors cannot be read one by one, if there is a reason."""
     found = [cancellation_text(fitted_part(estimator, "cancellation_", 1.0))]
-    if X is not None and y is not None:
-        table = table_of(X, estimator, model.n_features, "X")
-        found += [one.text for one in contrary_vectors(model, model.similarities(table), y)]
+    if similarities is not None and y is not None:
+        found += [one.text for one in contrary_vectors(model, similarities, y)]
     return [f"Caution: {text}" for text in found if text]
 
 
-def _basis_table(
-    estimator: BaseEstimator,
-    model: FittedModel,
-    names: tuple[str, ...],
-    X: object,
-    y: object,
-    encoding: Encoding | None,
-) -> list[Any]:
-    telling, labels, is_vector = telling_features(model), basis_labels(model), model.vector_rows
-    header, rows = ["", "weight"], []
-    nearest = _nearest(estimator, is_vector)
+def _basis_table(pipeline: Pipeline, similarities: np.ndarray | None, y: Any) -> list[Any]:
+    """Return a table with a row for each basis vector and linear part, and notes on those that it leaves out."""
+    model, is_vector = pipeline.model, pipeline.model.vector_rows
+    largest = np.argmax(np.abs(model.weights), axis=1)
+    outputs = [f" ({name})" if model.n_outputs > 1 else "" for name in output_names(model)]
+    weights = [f"{own[o]:.3g}{outputs[o]}" for own, o in zip(model.weights, largest, strict=True)]
+    columns = {"": basis_labels(model), "weight": _of_vectors(weights, is_vector)}
+    nearest = _nearest(pipeline.estimator, is_vector)
     if nearest is not None:
-        header.append("nearest sample")
-    facts = None if X is None else _activity(estimator, model, X, y)
-    if facts is not None:
-        header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
-    header.append("most telling features")
+        columns["nearest sample"] = nearest
+    if similarities is not None:
+        columns |= _activity(model, similarities, y)
+    columns["most telling features"] = _telling_texts(pipeline)
     alive = is_vector & np.any(model.weights != 0, axis=1)
-    for r in [*np.flatnonzero(alive)[:MOST_ROWS], *np.flatnonzero(~is_vector)[:MOST_ROWS]]:
-        own = model.weights[r]
-        largest = int(np.argmax(np.abs(own)))
-        weight = f"{own[largest]:.3g}" + (f" ({output_names(model)[largest]})" if len(own) > 1 else "")
-        row = [labels[r], weight if is_vector[r] else "", *([] if nearest is None else [nearest[r]])]
-        if facts is not None:
-            row += [f"{facts['share'][r]:.0%}", str(facts["count"][r]) if is_vector[r] else ""]
-            row += [facts["classes"][r] if is_vector[r] else ""] if facts["classes"] is not None else []
-        chosen = telling[r] if not is_vector[r] else _by_column(telling[r], model.basis_vectors[r], encoding)
-        own = [(names[c], model.basis_vectors[r, c]) for c in chosen[:TELLING]]
-        entries = [entry_text(c, f"{v:.4g}") if is_vector[r] else f"{c} {v:+.3g} a unit" for c, v in own]
-        rows.append([*row, ", ".join(entries)])
+    shown = [*np.flatnonzero(alive)[:MOST_ROWS], *np.flatnonzero(~is_vector)[:MOST_ROWS]]
     left, dead = int(alive.sum()) - MOST_ROWS, int((is_vector & ~alive).sum())
     more = [f"... and {left} more basis vectors"] if left > 0 else []
     more += [f"... and {dead} basis vector{'s' * (dead > 1)} of weight 0, which no score reads"] if dead else []
-    return [[header, *rows], *more]
+    return [[list(columns), *([column[r] for column in columns.values()] for r in shown)], *more]
+
+
+def _of_vectors(cells: Iterable[str], is_vector: np.ndarray) -> list[str]:
+    """Return the cells of a column without those of linear parts."""
+    return [cell if vector else "" for cell, vector in zip(cells, is_vector, strict=True)]
+
+
+def _telling_texts(pipeline: Pipeline) -> list[str]:
+    """Return the features that set each basis vector apart most, and the largest slopes of a linear part."""
+    model, names, found = pipeline.model, pipeline.names, []
+    for telling, vector, is_vector in zip(telling_features(model), model.basis_vectors, model.vector_rows, strict=True):
+        chosen = _by_column(telling, vector, pipeline.encoding) if is_vector else telling
+        own = [(names[c], vector[c]) for c in chosen[:TELLING]]
+        found.append(", ".join(entry_text(c, f"{v:.4g}") if is_vector else f"{c} {v:+.3g} a unit" for c, v in own))
+    return found
 
 
 def _by_column(telling: np.ndarray, vector: np.ndarray, encoding: Encoding | None) -> list[int]:
@@ -373,51 +366,46 @@ def variance_shares(model: FittedModel | ModelEnsemble, similarities: np.ndarray
     return np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
 
 
-def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> dict[str, Any]:
-    """Return each basis vector's share of the scores' variance, its samples, and its classes."""
-    X = table_of(X, estimator, model.n_features, "X")
-    similarities = model.similarities(X)
-    share = variance_shares(model, similarities)
+def _activity(model: FittedModel | ModelEnsemble, similarities: np.ndarray, y: Any) -> dict[str, list[str]]:
+    """Return columns: each basis vector's share of the scores' variance, its samples, and its classes."""
     spread = similarities.std(axis=0)
     relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    likeness = np.where(model.vector_rows, similarities if _stationary(model) else relative, -np.inf)
-    nearest = np.argmax(likeness, axis=1)
-    labels = model.target.labels if model.target.of_classes else None
-    classes = None
-    if y is not None and labels is not None and np.ndim(y) == 1:
-        present = [label for label in labels if np.any(y == label)]
+    is_stationary = all(v.kernel.stationary for m in model.members for term in vector_terms(m) for v in term.views)
+    likeness = np.where(model.vector_rows, similarities if is_stationary else relative, -np.inf)
+    count = np.bincount(np.argmax(likeness, axis=1), minlength=model.n_basis)
+    columns = {"variance": [f"{share:.0%}" for share in variance_shares(model, similarities)]}
+    columns["samples"] = _of_vectors(map(str, count), model.vector_rows)
+    if y is not None and model.target.of_classes and np.ndim(y) == 1:
+        present = [label for label in model.target.labels if np.any(y == label)]
         means = np.array([similarities[y == label].mean(axis=0) for label in present])
         active = means > 0.5 * (means.max(axis=0) + means.min(axis=0))
         classes = [", ".join(str(present[k]) for k in np.flatnonzero(column)) for column in active.T]
-    return {"share": share, "count": np.bincount(nearest, minlength=model.n_basis), "classes": classes}
+        columns["classes"] = _of_vectors(classes, model.vector_rows)
+    return columns
 
 
-def _feature_table(
-    estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: Any, encoding: Any
-) -> list[Any]:
+def _feature_table(pipeline: Pipeline, X: Any) -> list[Any]:
     """Return a table with a row for each feature, after an encoder for each column of its table, and a note."""
-    X = table_of(X, estimator, model.n_features, "X")
+    estimator, model, names = Named(pipeline.model, pipeline.names), pipeline.model, pipeline.names
     rows = X[:: max(1, X.shape[0] // BACKGROUND)]
-    titles, members = players_of(names, None if encoding is None else encoding.column_groups())
+    titles, members = players_of(names, pipeline.groups(None))
     groups = {title: own for title, own in zip(titles, members, strict=True) if len(own) > 1}
     indices = sobol_indices(estimator, rows, groups=groups)
     share = shares_of_variance(indices)
     order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
-    place = {name: j for j, name in enumerate(names)}  # a number that may be missing has a column of its name
-    curves = {c: place[titles[c]] for c in order if titles[c] in place}
-    effects = dict(zip(curves, partial_dependence(estimator, rows, list(curves.values()), n_points=30), strict=True))
+    alone = indices.first @ indices.variance / max(indices.variance.sum(), 1e-300)
     bars = over_refits(model, lambda refit: shares_of_variance(sobol_indices(refit, rows, groups=groups)))
+    place = {name: j for j, name in enumerate(names)}  # a number that may be missing has a column of its name
+    curves = [place[titles[c]] for c in order if titles[c] in place]
+    effects = partial_dependence(estimator, rows, curves, n_points=30)
+    shapes = {
+        effect.feature_names[0]: " ".join(map(direction, effect.values.T[: min(model.n_outputs, 10)]))
+        for effect in effects
+    }
     table = [["feature", "variance", "alone", "effect"]]
     for c in order:
-        effect = effects.get(c)
-        alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
-        directions = (
-            "by level"
-            if effect is None
-            else " ".join(direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
-        )
         bar = "" if bars is None else f" ± {half_width(len(model.refits), LEVEL) * bars[c]:.0%}"
-        table.append([titles[c], f"{share[c]:.0%}{bar}", f"{alone:.0%}", directions])
+        table.append([titles[c], f"{share[c]:.0%}{bar}", f"{alone[c]:.0%}", shapes.get(titles[c], "by level")])
     note = "variance: share with a part of the feature, and by it alone, if features were independent"
     note += "" if indices.exact else " (estimated)"
     note += "" if bars is None else f"; ± {LEVEL:.0%} error bars"
@@ -435,10 +423,6 @@ def direction(values: np.ndarray) -> str:
     steps = np.sign(steps[np.abs(steps) > 0.01 * spread])
     runs = [int(s) for k, s in enumerate(steps) if k == 0 or s != steps[k - 1]]
     return {(1,): "rises", (-1,): "falls", (1, -1): "peak", (-1, 1): "valley"}.get(tuple(runs), "mixed")
-
-
-def _stationary(model: FittedModel | ModelEnsemble) -> bool:
-    return all(view.kernel.stationary for m in model.members for term in vector_terms(m) for view in term.views)
 
 
 def kernel_name(kernel: Kernel) -> str:

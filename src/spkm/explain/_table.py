@@ -26,18 +26,10 @@ from spkm.tables.read import collected
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A fitted pipeline taken apart: the steps before the last, the last one, and what these steps say of its features.
+    """A fitted pipeline taken apart: the last step, those before it, and what these say of its features."""
 
-    Attributes
-    ----------
-    estimator : object
-        The last step, with scalers before it as part of its own scaling; of an estimator that is no pipeline itself.
-    before : object or None
-        The other steps, if there are some.
-    """
-
-    estimator: Any
-    before: Any = None
+    estimator: Any  # the last step, scalers before it in its own scaling; an estimator that is no pipeline itself
+    before: Any = None  # the other steps, if there are some
 
     @staticmethod
     def of(estimator: BaseEstimator) -> Pipeline:
