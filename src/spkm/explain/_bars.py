@@ -167,6 +167,11 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
     estimator : estimator or FittedModel
         The estimator that ``with_uncertainty(X, y)`` returned, or its ``model_``.
 
+    Returns
+    -------
+    stability : VectorStability
+        Similarities, and standard deviations and signs of weights.
+
     Examples
     --------
     >>> import numpy as np

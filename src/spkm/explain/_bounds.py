@@ -181,7 +181,7 @@ def polynomial_range(coefficients: np.ndarray, least: np.ndarray, most: np.ndarr
     """Return the least and the largest value of a polynomial over intervals."""
     polynomial = np.polynomial.polynomial
     slope = np.trim_zeros(polynomial.polyder(coefficients), "b")
-    # Where a root is not real its point bounds nothing, and does no harm either.
+    # The real part of a root that is not real bounds nothing, and does no harm either.
     turns = np.real(polynomial.polyroots(slope)) if len(slope) > 1 else np.empty(0)
     values = [polynomial.polyval(np.clip(t, least, most), coefficients) for t in (least, most, *turns)]
     return np.minimum.reduce(values), np.maximum.reduce(values)

@@ -150,6 +150,16 @@ def relations(
     -------
     relations : list of Relation
         One for each component.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMCCA
+    >>> from spkm.explain import relations
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = SPKMCCA(random_state=0).fit(X, X[:, :2] ** 2)
+    >>> relations(model)[0].sentence()[:19]
+    'Component 1 relates'
     """
     check_is_fitted(estimator)
     if "validation_correlations_" not in vars(estimator):
@@ -192,6 +202,16 @@ def canonical_summary(
     -------
     sheet : Sheet
         A string, with the tables in it as rows of cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMCCA
+    >>> from spkm.explain import canonical_summary
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = SPKMCCA(random_state=0).fit(X, X[:, :2] ** 2)
+    >>> "held out" in canonical_summary(model)
+    True
     """
     check_integer("width", width, 20)
     found = relations(estimator, X, y, **options)
@@ -224,6 +244,21 @@ def canonical_formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
         A fitted estimator.
     digits : int, default=4
         Significant digits.
+
+    Returns
+    -------
+    sheet : Sheet
+        A string, in lines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMCCA
+    >>> from spkm.explain import canonical_formula
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = SPKMCCA(random_state=0).fit(X, X[:, :2] ** 2)
+    >>> canonical_formula(model).splitlines()[0]
+    'scores of X'
     """
     parts = [f"scores of {t}\n{formula(estimator.side(s), digits)}" for s, t in zip("xy", TABLES, strict=True)]
     return Sheet("\n\n".join(parts))

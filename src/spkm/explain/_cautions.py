@@ -102,4 +102,4 @@ def _sentence(label: str, weight: float, name: str, similarity: np.ndarray, want
     else:
         seen = f"targets {'rise' if weight < 0 else 'fall'} with likeness to it"
         what = "the prediction"
-    return f"{label} {verb} {what} though {seen}: it corrects other vectors, and says nothing by itself."
+    return f"{label} {verb} {what} though {seen}: it corrects other vectors, and means nothing by itself."

@@ -27,7 +27,7 @@ class Changes:
     links: list[Link]  # parts that change together; rows hold, for each part, the values of its columns
     whole: set[int]  # columns that take whole numbers only
     frozen: set[int]  # columns that must stay
-    gaps: set[int]  # columns that say that a value is missing
+    gaps: set[int]  # indicators of missing values
     limits: dict[int, tuple[float, float]]  # ranges of the columns
     truths: set[int]  # columns of truth values, a part of ``whole``
 

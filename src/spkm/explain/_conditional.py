@@ -93,7 +93,7 @@ class Normal:
         model : FittedModel
             The model.
         others : array-like of int, default=()
-            Columns that the model does not hold, which may say something of those that it does.
+            Columns that the model does not hold; they may be correlated with those that it does.
         """
         columns, center, scale = self._units(model, others)
         covariance = self.covariance[np.ix_(columns, columns)]
@@ -397,7 +397,7 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     whole = table_of(np.where(gaps, normal.mean, values), None, model.n_features, "X")
     names, result = names_of(estimator, model.n_features), []
     for member in model.members:
-        others = np.setdiff1d(np.arange(model.n_features), member.features)  # known ones say something of the unknown
+        others = np.setdiff1d(np.arange(model.n_features), member.features)  # known ones inform on the unknown
         means = ConditionalMeans(structure_of(member, names), *normal.on_scale(member, others))
         Z = normal.unclipped(member, whole, others)
         seen = np.hstack([scaled_rows(member, whole), Z[:, len(member.features) :]])

@@ -139,11 +139,13 @@ def counterfactual(
     tolerance : float, default=1e-3
         Relative accuracy of the size of a change of two features; of one feature it is exact.
     max_cells : int, default=1_000_000
-        Effort for each choice of features; when it does not suffice, ``size_bound`` and ``none_exists`` say less.
+        Cells that are bounded for each choice of features. If they do not suffice, ``size_bound`` is lower, and
+        ``none_exists`` stays False.
 
     Returns
     -------
-    Counterfactual
+    change : Counterfactual
+        The nearest sample that reaches the target, or the proof that there is none; ``print(change)`` is a few lines.
 
     Notes
     -----

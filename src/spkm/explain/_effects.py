@@ -2,7 +2,7 @@
 
 A factor f(z) splits into sum_c left_c(z_A) right_c(z_rest) for any set A of players: a mixture of products by
 its components, a polynomial of a sum by Taylor's formula. So the mean over samples of f with z_A held fixed needs the
-mean of the right sides only, once for all points at which it is asked for.
+mean of the right sides only, once for all points.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def partial_dependence(
 
     Returns
     -------
-    list of Effect
+    effects : list of Effect
+        One for each entry of ``features``, in their order.
 
     Examples
     --------

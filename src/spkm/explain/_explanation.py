@@ -274,7 +274,8 @@ def explain(
 
     Returns
     -------
-    Explanation
+    explanation : Explanation
+        Scores, Shapley values and contributions of basis vectors; methods return interactions, error bars and frames.
 
     Notes
     -----

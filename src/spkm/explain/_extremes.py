@@ -12,12 +12,12 @@ import numpy as np
 from spkm.explain._relax import Axis, Sums
 
 BATCH = 512  # boxes that are split together
-TRIED = 64  # of these, those whose best places are looked at
+TRIED = 64  # of these, those whose best places are evaluated
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A quantity of which the largest value is asked for."""
+    """A quantity whose largest value is wanted."""
 
     axes: list[Axis]  # the region
     functionals: list[tuple[float, list[Any]]]  # sums of parts, each with its constant
@@ -26,7 +26,7 @@ class Goal:
     slack: float  # rounding, added to bounds
 
     def upper(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return upper bounds over boxes, (g,), places worth a look, (g, D), and the axes to blame for gaps, (g, D)."""
+        """Return upper bounds over boxes, (g,), good places, (g, D), and each axis's part in the gap, (g, D)."""
         bounds, places, blame = [], low, np.zeros_like(low)
         for k, (constant, parts) in enumerate(self.functionals):
             sums = Sums(len(low), self.axes)
@@ -52,7 +52,7 @@ class Extreme:
     found: float = -np.inf  # largest value that was found
     place: np.ndarray | None = None  # and its place, (D,)
     n_boxes: int = 0  # boxes that were bounded
-    closed: float = -np.inf  # largest bound of the boxes that are not looked at again
+    closed: float = -np.inf  # largest bound of the boxes that are done with
 
 
 def largest(goal: Goal, threshold: float | None, tolerance: float, max_boxes: int) -> Extreme:

@@ -25,7 +25,8 @@ def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n, d, m)
+    slopes : ndarray of shape (n, d, m)
+        Derivatives of each score in each feature.
 
     Notes
     -----

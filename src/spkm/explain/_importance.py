@@ -84,7 +84,7 @@ def importances(
     estimator : estimator, pipeline or FittedModel
         A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X, y : table of shape (n, d), targets
-        Samples, best ones that the model was not fitted on.
+        Samples, best ones that the model was not fitted on; targets as ``fit`` takes them.
     groups : dict from a name to columns, default=None
         Columns of X that count as one feature. After a TableEncoder the columns of its table, unless others are given.
     n_repeats : int, default=5
@@ -93,6 +93,11 @@ def importances(
         Bootstrap resamples of the samples, and the level of the intervals.
     random_state : int, default=0
         Seed of permutations and resamples.
+
+    Returns
+    -------
+    importances : Importances
+        Increases of the loss with their intervals, and Sobol indices.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class Neighbours:
         Rows of the reference table.
     similarity : ndarray of shape (n, k)
         Kernel between the sample and the neighbour: the mean over the terms of the product of their views' kernels. A
-        linear part beside basis vectors has no say.
+        linear part beside basis vectors does not count.
     distance : ndarray of shape (n, k)
         Distance in the feature space of the kernel, sqrt(k(x, x) + k(y, y) - 2 k(x, y)).
     """
@@ -54,9 +54,14 @@ def nearest(estimator: BaseEstimator, X: Any, reference: Any, k: int = 5) -> Nei
     estimator : estimator or FittedModel
         A fitted estimator, or its ``model_``.
     X, reference : tables of shape (n, d), (N, d)
-        Samples, and those to look among (the training samples, say).
+        Samples, and those to choose from, such as the training samples.
     k : int, default=5
         How many, at most N.
+
+    Returns
+    -------
+    neighbours : Neighbours
+        Rows of ``reference``, similarities and distances.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def nearest_entities(estimator: BaseEstimator, pairs: ArrayLike | None = None, k
     estimator : fitted estimator of pairs
         Whose entities.
     pairs : array-like of int of shape (n, 2), or (pairs, left, right), default=None
-        Pairs whose entities are looked at; None are the basis vectors.
+        Pairs whose entities are compared; None are the basis vectors.
     k : int, default=5
         How many, at most all.
 

@@ -202,7 +202,7 @@ def _are_equal(steps: object, others: object) -> bool:
 
 
 def _answer(question: Question, found: list[Extreme], level: float | None, tolerance: float) -> Proof:
-    """Return what the largest values say."""
+    """Return the answer that follows from the largest values."""
     best = max(found, key=lambda state: state.found)
     bound = max(state.bound for state in found)
     strict = question.asked.strict

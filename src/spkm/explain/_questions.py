@@ -54,7 +54,7 @@ class Question:
         return [self._direction() if self.asked.kind == "direction" else self._apart(0, self.copies, 1.0)]
 
     def level(self) -> float | None:
-        """Return the number that the quantities must not exceed; None if it is asked for."""
+        """Return the number that the quantities must not exceed; None if it is sought."""
         number = self.asked.number
         if self.asked.kind == "direction":
             return 2.0 * self._slack([(0, self._output()[0], self.every)])  # a slope of zero is proved but for rounding

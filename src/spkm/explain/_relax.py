@@ -60,7 +60,7 @@ Axis = NumberAxis | ListAxis
 
 
 class Sight:
-    """The columns of one model as functions of axes: how boxes look on its own scale.
+    """The columns of one model as functions of axes: boxes on its own scale.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Sight:
     axes : list of Axis
         The axes.
     used : list of int
-        Axes that set the model's columns; others are not seen by it.
+        Axes that set the model's columns; others do not reach it.
     row : ndarray of shape (d,)
         Values of columns that no axis sets, in the user's units.
     """
@@ -303,7 +303,7 @@ class SlopePart:
         self.k, self.sight = k, sight
         self.loads = [load for load in self.radial.numbers.get(k, []) if load[2]]
         if any(load[3] for load in self.radial.loads if load[0] == sight.places.get(k)):
-            raise ValueError("A kernel of absolute distances has no slope at its basis vectors. Ask for its score.")
+            raise ValueError("A kernel of absolute distances has no slope at basis vectors. Use a limit of the score.")
 
     def add(self, sums: Sums, low: np.ndarray, high: np.ndarray) -> None:
         """Add an upper bound over boxes."""
@@ -391,7 +391,7 @@ def parts_of(sight: Sight, terms: tuple[TermParts, ...], weigh: np.ndarray, slop
         if not used.any():
             continue
         if len(term.factors) != 1:
-            raise ValueError(f"Bounds are not known for the product of views {term.name!r}. Ask for one view.")
+            raise ValueError(f"Bounds are not known for products of views, {term.name!r}. Fit single views.")
         for piece in term.factors[0].pieces:
             found += _of_piece(sight, piece, weights, slope_in)
     return found

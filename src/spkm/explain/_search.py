@@ -10,7 +10,7 @@ from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._structure import blocks
 
 WIDTH = 1e-9  # standard deviations: the size of a cell that is not split further
-BATCH = 1024  # cells looked at together
+BATCH = 1024  # cells that are bounded together
 CHUNK = 2**21  # entries of a block of bounds
 
 
@@ -41,7 +41,7 @@ def nearest_feasible(
     tolerance : float
         Relative accuracy of the cost.
     max_cells : int
-        When more cells than this were looked at, what is left is reported as open.
+        After this many cells the rest is reported as open.
     components : int
         Number of components of the model, to bound the memory.
     """

@@ -70,7 +70,7 @@ def interactions(structure: Structure, z: np.ndarray, B: np.ndarray, independent
 
 
 def is_linear(term: TermParts) -> bool:
-    """Whether the term is linear in every player: then a background says nothing beyond its mean."""
+    """Whether the term is linear in every player: then only the mean of a background matters."""
     return len(term.factors) == 1 and all(
         isinstance(piece, DotPiece) and piece.degree <= 1 for piece in term.factors[0].pieces
     )

@@ -88,6 +88,11 @@ def sobol_indices(
         products of two polynomials of different views, and products of mixtures with too many components, such as
         those of two views with Matern kernels. All others are exact and draw nothing.
 
+    Returns
+    -------
+    indices : SobolIndices
+        First-order and total indices, 0 for scores that do not vary.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

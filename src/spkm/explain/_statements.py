@@ -57,7 +57,7 @@ class Statement:
     quantity: str = "score"  # or "probability" or "prediction"
     output: str | None = None  # its name, if one is named
     sign: int = -1  # -1 if the quantity is to stay at or below the number, or falls; 1 for above, or rises
-    number: float | None = None  # None if it is asked for
+    number: float | None = None  # None if it is sought
     feature: str | None = None  # the one that is changed, or that the quantity rises with
     conditions: tuple[Condition, ...] = ()  # the region
     strict: bool = False  # whether the comparison leaves the number itself out

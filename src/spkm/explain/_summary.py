@@ -135,6 +135,11 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
     digits : int, default=4
         Significant digits.
 
+    Returns
+    -------
+    sheet : Sheet
+        A string, in lines.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -204,6 +209,11 @@ def to_frame(estimator: BaseEstimator) -> Any:
     ----------
     estimator : estimator, pipeline or FittedModel
         A fitted estimator, a pipeline that ends with one, or its ``model_``.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        A row for each basis vector and linear part.
 
     Examples
     --------

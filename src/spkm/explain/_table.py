@@ -26,7 +26,7 @@ from spkm.tables.read import collected
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A fitted pipeline taken apart: the last step, those before it, and what these say of its features."""
+    """A fitted pipeline taken apart: its last step, and the steps before it."""
 
     estimator: Any  # the last step, scalers before it in its own scaling; an estimator that is no pipeline itself
     before: Any = None  # the other steps, if there are some
@@ -286,7 +286,7 @@ def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarra
 
 
 def frames() -> Any:
-    """Return the pandas module, or say how to get it."""
+    """Return the pandas module, or raise an error with the command that installs it."""
     try:
         import pandas
     except ImportError as missing:

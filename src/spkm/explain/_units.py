@@ -1,6 +1,6 @@
 """Steps of scikit-learn before a model: its scaling takes scalers in, so that explanations are in the user's units.
 
-Features that other steps make of a column have names that say so: ``powertransformer(age)``.
+The names of features in other units show the step that changed them: ``powertransformer(age)``.
 """
 
 from __future__ import annotations
