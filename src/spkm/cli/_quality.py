@@ -94,7 +94,7 @@ class Quality:
             n = self.n_samples if self.groups is None else _effective(one.each, self.groups)
             return share_interval(share * n, n)
         if one.areas and self.groups is None:  # at most as wide as the mean of all: areas go up and down together
-            low, high = np.mean([_area_interval(*area) for area in one.areas], axis=0)
+            low, high = np.mean([area_interval(*area) if area[1] else (area[0],) * 2 for area in one.areas], axis=0)
             return float(low), float(high)
         return self._resampled(one.on)
 
@@ -262,7 +262,3 @@ def _areas(p: np.ndarray, codes: np.ndarray) -> list[tuple[float, int, int]]:
             # The area of a constant is known: it is no estimate.
             areas.append((area, *((n_inside, len(codes) - n_inside) if np.ptp(p[:, k]) > 0 else (0, 0))))
     return areas
-
-
-def _area_interval(area: float, n_inside: int, n_outside: int) -> Interval:
-    return area_interval(area, n_inside, n_outside) if n_inside else (area, area)

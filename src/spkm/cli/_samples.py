@@ -281,17 +281,23 @@ def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]
     return column.astype(str).to_numpy(dtype=str) if not numeric else column.to_numpy(), task, why
 
 
+def split_groups(groups: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples to learn from and those held out, which are whole groups."""
+    from sklearn.model_selection import GroupShuffleSplit
+
+    if len(np.unique(groups)) < 2:
+        raise data_error("--groups needs at least two groups, as whole groups are held out; there is one.")
+    return next(GroupShuffleSplit(1, test_size=test_size, random_state=seed).split(groups, groups=groups))
+
+
 def split(samples: Samples, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples to learn from and those held out, which hold the same share of each class, or whole groups."""
-    from sklearn.model_selection import GroupShuffleSplit, train_test_split
+    from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(samples.y))
     classes = samples.task in ("classes", "ordered")
     if samples.groups is not None:
-        if len(np.unique(samples.groups)) < 2:
-            raise data_error("--group needs at least two groups, as whole groups are held out; there is one.")
-        cut = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
-        train, test = next(cut.split(rows, groups=samples.groups))
+        train, test = split_groups(samples.groups, test_size, seed)
     else:
         labels = samples.y if classes else None
         if samples.task == "times":

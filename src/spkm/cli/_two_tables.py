@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spkm.cli._command import CommandError
 from spkm.cli._output import counted, finish, fit_progress, notes, replacing, show, show_written
 from spkm.cli._reading import columns_told, data_error, read_frame
-from spkm.cli._samples import LEAST_ROWS
+from spkm.cli._samples import LEAST_ROWS, split_groups
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,14 +154,12 @@ def _numbers(frame: Any, path: str) -> Any:
 def _split(n: int, groups: Any, options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples to learn from and those held out, which are whole groups if there are any."""
     import numpy as np
-    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+    from sklearn.model_selection import ShuffleSplit
 
-    if groups is not None and len(set(groups.tolist())) < 2:
-        raise data_error("--groups needs at least two groups, as whole groups are held out; there is one.")
-    cut = (ShuffleSplit if groups is None else GroupShuffleSplit)(
-        1, test_size=options.test_size, random_state=options.seed
-    )
-    train, test = next(cut.split(np.zeros(n), groups=groups))
+    if groups is not None:
+        train, test = split_groups(groups, options.test_size, options.seed)
+    else:
+        train, test = next(ShuffleSplit(1, test_size=options.test_size, random_state=options.seed).split(np.zeros(n)))
     return np.sort(train), np.sort(test)
 
 

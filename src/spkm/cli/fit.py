@@ -23,7 +23,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
     add_target_options(parser, "what to predict")
-    _add_second(parser)
+    parser.add_argument(
+        "--with",
+        dest="second",
+        metavar="FILE",
+        help="in place of a target: a second table of the same samples in the same order, to find what both have in "
+        "common",
+    )
+    parser.add_argument("--components", type=int, default=1, metavar="K", help="with --with: pairs of functions (1)")
+    parser.add_argument(
+        "--kernels",
+        default="rbf",
+        metavar="X,Y",
+        help="with --with: kernels of the two tables, of linear, square, polynomial and rbf (rbf,rbf)",
+    )
     parser.add_argument(
         "--ordered", metavar="LEVELS", help="the target has ordered classes, lowest first: low,mid,high"
     )
@@ -72,24 +85,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="everything as JSON; - is stdout, instead of the table")
     add_report_options(parser)
     add_data_options(parser)
-
-
-def _add_second(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a second table."""
-    parser.add_argument(
-        "--with",
-        dest="second",
-        metavar="FILE",
-        help="in place of a target: a second table of the same samples in the same order, to find what both have in "
-        "common",
-    )
-    parser.add_argument("--components", type=int, default=1, metavar="K", help="with --with: pairs of functions (1)")
-    parser.add_argument(
-        "--kernels",
-        default="rbf",
-        metavar="X,Y",
-        help="with --with: kernels of the two tables, of linear, square, polynomial and rbf (rbf,rbf)",
-    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -151,24 +151,19 @@ def _writer(path: str) -> Iterator[Any]:
         yield _CSV(sys.stdout)
         return
     with replacing(path) as temporary:
-        write: Any = None
+        if path.lower().endswith((".parquet", ".pq")):
+            write: Any = _Parquet(temporary)
+        else:
+            write = _CSV(open(temporary, "w", encoding="utf-8", newline=""))
         try:
-            if path.lower().endswith((".parquet", ".pq")):
-                write = _Parquet(temporary)
-            else:
-                write = _CSV(open(temporary, "w", encoding="utf-8", newline=""))
             yield write
-            write.close()
         except KeyboardInterrupt:
             write.close()
-            part = Path(f"{path}.part")
-            os.replace(temporary, part)
-            say(f"the predictions so far are in {part}.")
+            os.replace(temporary, f"{path}.part")
+            say(f"the predictions so far are in {path}.part.")
             raise
-        except BaseException:
-            if write is not None:
-                write.close()
-            raise
+        finally:
+            write.close()
 
 
 class _CSV:
@@ -176,13 +171,11 @@ class _CSV:
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.first = stream, True
+        self.close = stream.close
 
     def __call__(self, frame: DataFrame) -> None:
         frame.to_csv(self.stream, index=False, header=self.first, lineterminator="\n")
         self.first = False
-
-    def close(self) -> None:
-        self.stream.close()
 
 
 class _Parquet:

@@ -94,18 +94,36 @@ static inline void spkm_shares(const double *f, double *shares)
 }
 """
 
+VOTES = """    double shares[SPKM_N_SCORES], p[SPKM_N_CLASSES];
+    int pair = 0;
+    spkm_shares(f, shares);
+    spkm_couple(shares, p);
+    for (int k = 0; k < SPKM_N_CLASSES; k++) d[k] = 0;
+    for (int i = 0; i < SPKM_N_CLASSES; i++)
+        for (int j = i + 1; j < SPKM_N_CLASSES; j++, pair++) {
+            d[j] += (p[i] + p[j]) * shares[pair];
+            d[i] += (p[i] + p[j]) * (1 - shares[pair]);
+        }
+"""
+#: First lines of functions of a sample.
+_SCORES = "    double f[SPKM_N_SCORES];\n    spkm_scores(x, f);\n"
+_DECISION = "    double d[SPKM_N_DECISIONS];\n    spkm_decision(x, d);\n"
+
 
 def content(plain: dict[str, Any]) -> str:
     """Return the header of a plain model."""
     weights, intercept = joint_weights(plain)
-    n_decisions = _n_decisions(plain, len(intercept))
+    n_classes, n_decisions = len(plain["classes"] or ()), len(plain["constants"] or intercept)
+    if plain["combine"] == "pairs":
+        n_decisions = n_classes
+    n_probabilities = {None: 0, "ordered": n_classes, "logistic": 2}.get(plain["probabilities"], n_decisions)
     sizes = {
         "N_FEATURES": plain["n_features"],
         "N_BASIS": len(weights),
         "N_SCORES": len(intercept),
         "N_DECISIONS": n_decisions,
-        "N_CLASSES": len(plain["classes"] or ()),
-        "N_PROBABILITIES": _n_probabilities(plain, n_decisions),
+        "N_CLASSES": n_classes,
+        "N_PROBABILITIES": n_probabilities,
         "N_TIMES": len((plain.get("survival") or {"times": ()})["times"]),
     }
     parts = [
@@ -170,20 +188,6 @@ static inline void spkm_encode(const spkm_cell *row, double *x)
         + "".join(lines)
         + "    (void)row; (void)text; (void)known;\n}\n"
     )
-
-
-def _n_decisions(plain: dict[str, Any], n_scores: int) -> int:
-    if plain["combine"] == "pairs":
-        return len(plain["classes"])
-    return n_scores if plain["constants"] is None else len(plain["constants"])
-
-
-def _n_probabilities(plain: dict[str, Any], n_decisions: int) -> int:
-    if plain["probabilities"] is None:
-        return 0
-    if plain["probabilities"] == "ordered":
-        return len(plain["classes"])
-    return 2 if plain["probabilities"] == "logistic" else n_decisions
 
 
 def number(value: float) -> str:
@@ -326,29 +330,18 @@ static inline void spkm_scores(const double *x, double *f)
 
 def _decision(plain: dict[str, Any]) -> str:
     if plain["combine"] == "pairs":
-        votes = """    double shares[SPKM_N_SCORES], p[SPKM_N_CLASSES];
-    int pair = 0;
-    spkm_shares(f, shares);
-    spkm_couple(shares, p);
-    for (int k = 0; k < SPKM_N_CLASSES; k++) d[k] = 0;
-    for (int i = 0; i < SPKM_N_CLASSES; i++)
-        for (int j = i + 1; j < SPKM_N_CLASSES; j++, pair++) {
-            d[j] += (p[i] + p[j]) * shares[pair];
-            d[i] += (p[i] + p[j]) * (1 - shares[pair]);
-        }
-"""
-        before = COUPLING % number(plain["steepness"])
+        before, lines = COUPLING % number(plain["steepness"]), VOTES
     else:
         constants = plain["constants"] or [None] * sum(len(m["intercept"]) for m in plain["members"])
         learned = iter(range(len(constants)))
         values = [f"f[{next(learned)}]" if constant is None else number(constant) for constant in constants]
-        votes, before = "".join(f"    d[{k}] = {value};\n" for k, value in enumerate(values)), ""
-    return (
-        before
-        + "\n/* What is decided by: a score for each class, label or output, or one for two classes. */\n"
-        + "static inline void spkm_decision(const double *x, double *d)\n{\n    double f[SPKM_N_SCORES];\n"
-        + f"    spkm_scores(x, f);\n{votes}}}\n"
-    )
+        before, lines = "", "".join(f"    d[{k}] = {value};\n" for k, value in enumerate(values))
+    about = "What is decided by: a score for each class, label or output, or one for two classes."
+    return before + _function(about, "void spkm_decision(const double *x, double *d)", _SCORES + lines)
+
+
+def _function(about: str, head: str, lines: str) -> str:
+    return f"\n/* {about} */\nstatic inline {head}\n{{\n{lines}}}\n"
 
 
 def _probabilities(plain: dict[str, Any]) -> str:
@@ -364,14 +357,12 @@ def _probabilities(plain: dict[str, Any]) -> str:
         "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) p[k] /= total;\n",
         "each": each,
         "normalized": each + "    spkm_normalize(p, SPKM_N_PROBABILITIES);\n",
-        "coupled": "    double shares[SPKM_N_SCORES];\n    spkm_shares(d, shares);\n    spkm_couple(shares, p);\n",
+        "coupled": "    double shares[SPKM_N_SCORES];\n    spkm_shares(f, shares);\n    spkm_couple(shares, p);\n",
     }
-    source = "spkm_scores" if kind == "coupled" else "spkm_decision"
-    size = "SPKM_N_SCORES" if kind == "coupled" else "SPKM_N_DECISIONS"
-    return (
-        "\n/* The SPKM_N_PROBABILITIES probabilities. */\n"
-        f"static inline void spkm_probabilities(const double *x, double *p)\n{{\n    double d[{size}];\n"
-        f"    {source}(x, d);\n{_ordered(plain) if kind == 'ordered' else bodies[kind]}}}\n"
+    source = _SCORES if kind == "coupled" else _DECISION
+    lines = source + (_ordered(plain) if kind == "ordered" else bodies[kind])
+    return _function(
+        "The SPKM_N_PROBABILITIES probabilities.", "void spkm_probabilities(const double *x, double *p)", lines
     )
 
 
@@ -387,41 +378,32 @@ def _survival(plain: dict[str, Any]) -> str:
     survival = plain.get("survival")
     if survival is None:
         return ""
+    lines = _SCORES + (
+        "    for (int k = 0; k < SPKM_N_TIMES; k++) s[k] = exp(-exp(f[0] > 30 ? 30 : f[0]) * spkm_hazard[k]);\n"
+    )
+    about = "The probability of no event until each of the SPKM_N_TIMES spkm_times."
     return (
         _array("spkm_times", survival["times"])
         + "static inline double spkm_times_at(int k) { return spkm_times[k]; }\n"
         + _array("spkm_hazard", survival["hazard"])
-        + "\n/* The probability of no event until each of the SPKM_N_TIMES spkm_times. */\n"
-        "static inline void spkm_survival(const double *x, double *s)\n{\n    double f[SPKM_N_SCORES];\n"
-        "    spkm_scores(x, f);\n"
-        "    for (int k = 0; k < SPKM_N_TIMES; k++) s[k] = exp(-exp(f[0] > 30 ? 30 : f[0]) * spkm_hazard[k]);\n}\n"
+        + _function(about, "void spkm_survival(const double *x, double *s)", lines)
     )
 
 
 def _predict(plain: dict[str, Any]) -> str:
     if plain["task"] in ("classes", "ordered"):
-        best = "(d[0] > 0)"
-        find = ""
+        best, find = "(d[0] > 0)", ""
         if plain["task"] == "ordered":
             best = " + ".join(f"(d[0] >= {number(cut)})" for cut in plain["cuts"])
-        if plain["two_dimensional"]:
+        elif plain["two_dimensional"]:
             best = "best"
             find = "    int best = 0;\n    for (int k = 1; k < SPKM_N_DECISIONS; k++) if (d[k] > d[best]) best = k;\n"
-        find = "    for (int k = 0; k < SPKM_N_DECISIONS; k++) if (isnan(d[k])) return -1;\n" + find
-        return (
-            "\n/* The class, as its place in spkm_class_names; -1 if a number is not finite. */\n"
-            "static inline int spkm_predict(const double *x)\n{\n    double d[SPKM_N_DECISIONS];\n"
-            f"    spkm_decision(x, d);\n{find}    return {best};\n}}\n"
-        )
-    value = (
-        "isnan(d[k]) ? NAN : d[k] > 0"
-        if plain["task"] == "labels"
-        else "exp(d[k] > 30 ? 30 : d[k])"
-        if plain["link"] == "exp"
-        else "d[k]"
-    )
-    return (
-        "\n/* SPKM_N_DECISIONS predictions, 1 for a label that is there; NAN if a number is not finite. */\n"
-        "static inline void spkm_predict(const double *x, double *y)\n{\n    double d[SPKM_N_DECISIONS];\n"
-        f"    spkm_decision(x, d);\n    for (int k = 0; k < SPKM_N_DECISIONS; k++) y[k] = {value};\n}}\n"
-    )
+        none = "    for (int k = 0; k < SPKM_N_DECISIONS; k++) if (isnan(d[k])) return -1;\n"
+        about = "The class, as its place in spkm_class_names; -1 if a number is not finite."
+        return _function(about, "int spkm_predict(const double *x)", f"{_DECISION}{none}{find}    return {best};\n")
+    value = "exp(d[k] > 30 ? 30 : d[k])" if plain["link"] == "exp" else "d[k]"
+    if plain["task"] == "labels":
+        value = "isnan(d[k]) ? NAN : d[k] > 0"
+    lines = f"{_DECISION}    for (int k = 0; k < SPKM_N_DECISIONS; k++) y[k] = {value};\n"
+    about = "SPKM_N_DECISIONS predictions, 1 for a label that is there; NAN if a number is not finite."
+    return _function(about, "void spkm_predict(const double *x, double *y)", lines)

@@ -101,7 +101,7 @@ def to_bytes(estimator: BaseEstimator, *, data: TableLike | None = None, metrics
         document = {
             "schema": FILE_SCHEMA,
             "library": LIBRARY,
-            "estimator": _write_whole(writer, estimator),
+            "estimator": write_pipeline(writer, estimator) if is_pipeline(estimator) else _write(writer, estimator),
             "about": {
                 "feature_names": None if names is None else [str(name) for name in names],
                 "fit": writer.write({key.rstrip("_"): float(value) for key, value in found.items()}),
@@ -182,17 +182,13 @@ def _checked_metrics(metrics: Any) -> dict[str, Any]:
 # Estimators
 
 
-def _write_whole(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]:
-    if is_pipeline(estimator):
-        return write_pipeline(writer, estimator)
+def _write(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]:
     return write_encoder(writer, estimator) if type(estimator) is TableEncoder else _write_estimator(writer, estimator)
 
 
 def _special(writer: Writer, value: Any) -> dict[str, Any] | None:
-    if type(value).__name__ in ESTIMATORS and ESTIMATORS[type(value).__name__] is type(value):
-        return _write_estimator(writer, value)
-    if type(value) is TableEncoder:
-        return write_encoder(writer, value)
+    if type(value) is TableEncoder or ESTIMATORS.get(type(value).__name__) is type(value):
+        return _write(writer, value)
     if type(value) is FrozenEstimator:
         return {"$": "frozen", "estimator": writer.write(value.estimator)}
     if type(value) is Entities:
@@ -260,14 +256,11 @@ def _read_estimator(reader: Reader, node: Any) -> Any:
         known = {"model_": model, **{key: value for key, value in derived.items() if key in wanted}}
         if "n_features_left_" not in attributes:
             need(attributes.get("n_features_in_") == model.n_features, f"{name} has another number of features")
-        _check_names(attributes)
+        names, count = attributes.get("feature_names_in_"), attributes.get("n_features_in_")
+        is_named = isinstance(names, np.ndarray) and names.shape == (count,)
+        need(names is None or is_named, "its features have other names")
         BESIDE_MODELS.get(name, lambda attributes: None)(attributes)
     return set_output(publish(cls(**params), {**attributes, **known}), node)
-
-
-def _check_names(attributes: dict[str, Any]) -> None:
-    names, count = attributes.get("feature_names_in_"), attributes.get("n_features_in_")
-    need(names is None or (isinstance(names, np.ndarray) and names.shape == (count,)), "its features have other names")
 
 
 def _check_baseline(attributes: dict[str, Any]) -> None:
@@ -282,14 +275,10 @@ def _check_baseline(attributes: dict[str, Any]) -> None:
     need(np.all(np.diff(times) > 0) and np.all(np.diff(hazard, prepend=0.0) >= 0), text)
 
 
-def _check_normalization(attributes: dict[str, Any]) -> None:
-    check_normalization(attributes["normalization_"])
-
-
 #: Checks of the attributes that predictions read beside the model.
 BESIDE_MODELS: dict[str, Callable[[dict[str, Any]], None]] = {
     "SPKMSurvival": _check_baseline,
-    "SPKMNystroem": _check_normalization,
+    "SPKMNystroem": lambda attributes: check_normalization(attributes["normalization_"]),
 }
 
 

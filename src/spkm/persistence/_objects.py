@@ -306,19 +306,6 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
     return posterior
 
 
-def _checked_samples(samples: Any, model: PreimageModel, n_features: int) -> np.ndarray | None:
-    if samples is not None:
-        shape = ((model.kernel_part or model).n_basis, n_features)
-        need(_is_float(samples, 2) and samples.shape == shape, "its basis samples are others")
-    return samples
-
-
-def _checked_refits(thetas: np.ndarray | None, model: PreimageModel) -> np.ndarray | None:
-    if thetas is not None:
-        need(_is_float(thetas, 2) and len(thetas) >= 2 and thetas.shape[1] == model.n_params, "its refits are others")
-    return thetas
-
-
 def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     features = plain["features"]
     terms, log_metrics = rest["terms"], rest["log_metrics"]
@@ -355,6 +342,11 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"], rest["loss"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
+    samples, refits = rest.get("samples"), rest.get("refits")
+    of_vectors = ((model.kernel_part or model).n_basis, n_features)
+    need(samples is None or (_is_float(samples, 2) and samples.shape == of_vectors), "its basis samples are others")
+    is_fit = _is_float(refits, 2) and len(refits) >= 2 and refits.shape[1] == model.n_params
+    need(refits is None or is_fit, "its refits are others")
     learned = {name: rest.get(name, default) for name, default in LEARNED.items()}
     for name, value in learned.items():
         number = isinstance(value, int | float | np.generic) and bool(np.isfinite(value))
@@ -371,10 +363,10 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         **learned,
         recipe=str(rest.get("recipe", "")),
         posterior=_checked_posterior(rest.get("posterior"), model, target),
-        samples=_checked_samples(rest.get("samples"), model, n_features),
+        samples=samples,
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
-        refit_thetas=_checked_refits(rest.get("refits"), model),
+        refit_thetas=refits,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,17 +103,10 @@ def with_encoding(pipeline: LoadedPipeline) -> LoadedPipeline:
 
 def _check_widths(steps: list[Any]) -> None:
     need(steps, "its pipeline has no steps")
-    widths = [*map(_width_out, steps[:-1])]
-    for made, step in zip(widths, steps[1:], strict=True):
-        need(made == step.n_features_in_, "a step of its pipeline reads other columns than the one before makes")
-
-
-def _width_out(step: Any) -> int:
-    # Any of our estimators may stand in a file.
-    need(hasattr(step, "transform"), "a step before the last of its pipeline predicts")
-    if selects(step):
-        return int(step.get_support().sum())
-    return len(step.get_feature_names_out())
+    for step, after in itertools.pairwise(steps):  # any of our estimators may stand in a file
+        need(hasattr(step, "transform"), "a step before the last of its pipeline predicts")
+        width = step.get_support().sum() if selects(step) else len(step.get_feature_names_out())
+        need(width == after.n_features_in_, "a step of its pipeline reads other columns than the one before makes")
 
 
 def write_encoder(writer: Writer, encoder: TableEncoder) -> dict[str, Any]:

@@ -80,7 +80,8 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
     ('regression', 'identity', 'rbf')
     """
     several = not model.is_joint
-    target, loss = model.target, model.loss
+    target: Any = model.target
+    loss = model.loss
     task = target.task
     if loss.link is None and known_only and task != "ordered":
         raise TypeError(
@@ -91,6 +92,9 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
     constants = None
     if combine == "rest" and not np.all(target.learned):
         constants = [None if np.isnan(value) else float(value) for value in target.constant]
+    ordered = {}  # no key for other targets, so that their form stays as it was
+    if task == "ordered":
+        ordered = {"thresholds": [float(t) for t in loss.thresholds], "cuts": target.cuts[1:-1].tolist()}
     return {
         "schema": SCHEMA,
         "task": task,
@@ -104,16 +108,9 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
         "combine": combine,
         "steepness": 1.0 if loss.link == "logistic" else STEEPNESS,
         "constants": constants,
-        **_ordered_parts(target, loss),
+        **ordered,
         "members": [_plain_member(member, known_only) for member in (model.members if several else (model,))],
     }
-
-
-def _ordered_parts(target: Any, loss: Any) -> dict[str, Any]:
-    """Return the thresholds of ordered classes; nothing for other targets, so that their form stays as it was."""
-    if target.task != "ordered":
-        return {}
-    return {"thresholds": [float(t) for t in loss.thresholds], "cuts": target.cuts[1:-1].tolist()}
 
 
 def _probabilities_of(loss: Loss, task: str, combine: str, n_outputs: int) -> str | None:

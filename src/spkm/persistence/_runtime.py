@@ -256,14 +256,15 @@ def member_weights(member: dict[str, Any]) -> np.ndarray:
 
 def ready_member(member: dict[str, Any]) -> Any:
     """Return a member whose parts are arrays that nothing has to be done to, with metrics as wide as their views."""
-    terms = [
-        {
-            **term,
-            "weights": np.asarray(term["weights"], dtype=np.float64),
-            "views": [_ready_view(view, len(term["weights"])) for view in term["views"]],
-        }
-        for term in member["terms"]
-    ]
+    terms = []
+    for term in member["terms"]:
+        views = []
+        for view in term["views"]:
+            columns = np.asarray(view["columns"], dtype=np.intp)
+            basis = np.asarray(view["basis"], dtype=np.float64).reshape(len(term["weights"]), len(columns))
+            kernel = ready_kernel(view["kernel"], len(columns))
+            views.append({**view, "columns": columns, "basis": basis, "kernel": kernel})
+        terms.append({**term, "weights": np.asarray(term["weights"], dtype=np.float64), "views": views})
     scaling = member["scaling"]
     if scaling is not None:
         bounds = {"low": bounds_of(scaling["low"], -np.inf), "high": bounds_of(scaling["high"], np.inf)}
@@ -271,12 +272,6 @@ def ready_member(member: dict[str, Any]) -> Any:
     intercept = np.asarray(member["intercept"], dtype=np.float64)
     features = np.asarray(member["features"], dtype=np.intp)
     return {**member, "features": features, "scaling": scaling, "intercept": intercept, "terms": terms}
-
-
-def _ready_view(view: Any, n_basis: int) -> Any:
-    columns = np.asarray(view["columns"], dtype=np.intp)
-    basis = np.asarray(view["basis"], dtype=np.float64).reshape(n_basis, len(columns))
-    return {**view, "columns": columns, "basis": basis, "kernel": ready_kernel(view["kernel"], len(columns))}
 
 
 def ready_kernel(kernel: dict[str, Any], width: int) -> Any:
@@ -320,9 +315,7 @@ def member_similarities(member: dict[str, Any], X: np.ndarray) -> np.ndarray:
 def kernel_values(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Return k(x, u), (n, R), of a kernel as a tree of formulas."""
 
-    def sums(kind: str, metric: Any) -> np.ndarray:
-        if np.ndim(metric) == 0:
-            metric = np.full(X.shape[1], metric)
+    def sums(kind: str, metric: np.ndarray) -> np.ndarray:
         if kind == "xu":
             return X @ (U * metric).T
         if kind in ("xx", "uu"):
