@@ -235,6 +235,7 @@ def test_doctor(tmp_path, capsys):
     kinds = {one["column"]: one["type"] for one in found["data"]["columns"]}
     assert kinds == {"soil": "text", "water": "number", "light": "number", "bed": "whole number", "good": "text"}
     assert main(["doctor", str(tmp_path / "data.csv"), "--target", "none"]) == 3
+    assert main(["doctor", str(tmp_path / "data.csv"), "--target", "soil"]) == 0  # some have none
 
 
 def test_models_from_python(tmp_path, capsys):

@@ -69,6 +69,9 @@ def test_predict(folder, tmp_path):
     np.testing.assert_allclose(
         found[["survival until 30", "survival until 90"]], model[1].predict_survival_function(Z, [30, 90]), rtol=1e-9
     )
+    near = [str(folder / "s.spkm"), str(folder / "p.csv"), "--times", "30,30.00001", "-o", str(out)]
+    assert main(["predict", *near]) == 0  # two columns, though six digits are the same
+    assert pd.read_csv(out).columns[-2:].tolist() == ["survival until 30", "survival until 30.00001"]
     assert main(["predict", str(folder / "o.spkm"), str(folder / "p.csv"), "-o", str(out)]) == 0
     found = pd.read_csv(out)
     np.testing.assert_allclose(found[[f"probability of {level}" for level in LEVELS]].sum(axis=1), 1)

@@ -79,7 +79,8 @@ def samples_of(
     if absent.any() and not drop_missing_target:
         raise data_error(
             f"{int(absent.sum())} of {len(frame)} samples have no value in the target "
-            f"{' or '.join(map(repr, targets))}. Fill them in, or leave such samples out by --drop-missing-target."
+            f"{' or '.join(map(repr, targets))}. Fill them in, or leave such samples out "
+            f"{'by --drop-missing-target' if to_learn else 'of the file'}."
         )
     frame = frame[~absent]
     least = LEAST_ROWS if to_learn else 1

@@ -1,4 +1,4 @@
-"""``spkm fit LEFT --with RIGHT``: what two tables of the same samples have in common."""
+"""``spkm fit LEFT --with RIGHT``: functions of two tables of the same samples that go together."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")
     add_target_options(parser, "the column with the true values")
     parser.add_argument("--group", metavar="COLUMN", help="samples of one value are resampled together")
-    parser.add_argument("--seed", type=int, default=0, help="of the resamples behind the intervals (0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples behind the intervals (0)")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the tables")
     add_data_options(parser)
 

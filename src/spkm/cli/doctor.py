@@ -1,4 +1,4 @@
-"""``spkm doctor``: what is installed and, of a file of samples, what it holds and what a fit would take."""
+"""``spkm doctor``: versions of packages and, for a file of samples, its columns and the cost of a fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRIAL = 1000  # samples of several files that are looked at
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("data", nargs="?", help="a file of samples, a folder of them or a pattern; - is stdin")
-    parser.add_argument("--target", metavar="COLUMN", help="what would be predicted; then small trials are timed")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict; then the cost of a fit is forecast")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
     add_data_options(parser)
 
@@ -121,7 +121,7 @@ def _forecast(frame: DataFrame, target: str, n_samples: int) -> dict[str, Any]:
     from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
     from spkm.cli._samples import samples_of
 
-    samples = samples_of(frame, target, [])
+    samples = samples_of(frame, target, [], drop_missing_target=True)
     rows = np.random.default_rng(0).permutation(len(samples.y))[:TRIAL]
     with notes():
         width = len(TableEncoder().fit(samples.X.iloc[np.sort(rows)]).feature_origin_)

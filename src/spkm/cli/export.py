@@ -22,9 +22,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", choices=tuple(SUFFIXES), help="the language; by the name of the file, unless given")
     parser.add_argument("--details", action="store_true", help="sql: similarities to the basis vectors, too")
-    parser.add_argument("--times", metavar="T,T", help="of a model of censored times: survival until each")
-    parser.add_argument("--side", choices=("x", "y"), help="of a model of two tables: the scores of one")
-    parser.add_argument("--json", metavar="FILE", help="what was done, as JSON; - is stdout")
+    parser.add_argument("--times", metavar="T,T", help="for a model of censored times: survival until each")
+    parser.add_argument("--side", choices=("x", "y"), help="for a model of two tables: the scores of one")
+    parser.add_argument("--json", metavar="FILE", help="a summary of the run as JSON; - is stdout")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "model and a constant."
     )
     parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
-    add_target_options(parser, "what to predict")
+    add_target_options(parser, "the column to predict")
     parser.add_argument(
         "--with",
         dest="second",
@@ -78,7 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test-size", type=float, default=0.2, metavar="SHARE", help="share of the samples that is held out (0.2)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the samples held out and of the fit (0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the held-out samples and of the fit (0)")
     parser.add_argument("--drop-missing-target", action="store_true", help="leave samples without a target out")
     parser.add_argument("-o", "--output", metavar="FILE", help="file for the model")
     parser.add_argument("--report", metavar="FILE", help="a page about the model: .html, .md or .json")

@@ -1,4 +1,4 @@
-"""``spkm inspect``: what is in a model file."""
+"""``spkm inspect``: the contents of a model file."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--times",
         metavar="T,T",
-        help="of a model of censored times: the probability of no event until each (quartiles of the event times)",
+        help="for a model of censored times: the probability of no event until each (quartiles of the event times)",
     )
     parser.add_argument("--chunk", type=int, default=CHUNK, metavar="N", help=f"samples held at once ({CHUNK})")
-    parser.add_argument("--json", metavar="FILE", help="what was done, as JSON")
+    parser.add_argument("--json", metavar="FILE", help="a summary of the run as JSON; - is stdout")
     add_data_options(parser)
 
 
@@ -136,7 +136,8 @@ def _answers(model: Model, Z: Any, times: Any) -> dict[str, Any]:
         out |= zip(names, estimator.predict_proba(Z).T, strict=True)
     if model.task == "times":
         at = np.quantile(estimator.event_times_, [0.25, 0.5, 0.75]) if times is None else times
-        names = [f"survival until {time:.12g}" for time in at]
+        form = ".6g" if len({f"{time:.6g}" for time in at}) == len(at) else ".15g"  # no two have one name
+        names = [f"survival until {time:{form}}" for time in at]
         out |= zip(names, estimator.predict_survival_function(Z, at).T, strict=True)
     return out
 

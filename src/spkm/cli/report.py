@@ -24,10 +24,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="samples that the model has not seen; - is stdin")
     add_target_options(parser, "the column with the true values")
     parser.add_argument(
-        "--with", dest="second", metavar="FILE", help="of a model of two tables: the second, in the same order of rows"
+        "--with", dest="second", metavar="FILE", help="for a model of two tables: the second, in the same order of rows"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page: .html, .md or .json")
-    parser.add_argument("--json", metavar="FILE", help="what was written, as JSON; - is stdout")
+    parser.add_argument("--json", metavar="FILE", help="a summary of the run as JSON; - is stdout")
     add_report_options(parser)
     add_data_options(parser)
 

@@ -37,24 +37,20 @@ __all__ = [
     "save",
     "summarize",
 ]
-_WHERE = {
-    "TRUSTED_TYPES": "_trusted",
-    "CompiledModel": "_compiled",
-    "Drift": "_monitor",
-    "ModelFileError": "_container",
-    "NumpyModel": "_runtime",
-    "compiled": "_export",
-    "describe": "_load",
-    "export": "_export",
-    "fingerprint": "_files",
-    "load": "_load",
-    "monitor": "_monitor",
-    "plain_model": "_plain",
-    "register": "_objects",
-    "register_skl2onnx": "_skl2onnx",
-    "save": "_files",
-    "summarize": "_monitor",
+_MODULES = {
+    "_compiled": "CompiledModel",
+    "_container": "ModelFileError",
+    "_export": "compiled export",
+    "_files": "fingerprint save",
+    "_load": "describe load",
+    "_monitor": "Drift monitor summarize",
+    "_objects": "register",
+    "_plain": "plain_model",
+    "_runtime": "NumpyModel",
+    "_skl2onnx": "register_skl2onnx",
+    "_trusted": "TRUSTED_TYPES",
 }
+_WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 if not TYPE_CHECKING:
 

@@ -48,16 +48,33 @@ def n_columns(plain: dict[str, Any]) -> int:
     return plain["n_features"] if encoder is None else len(encoder["columns"])
 
 
-def with_kept(plain: dict[str, Any], kept: np.ndarray, n_features: int) -> dict[str, Any]:
-    """Return the plain form of a model behind a step that keeps some columns: a model of all of them."""
-    need(len(kept) == plain["n_features"], "a step keeps another number of columns than the next one reads")
-    members = [{**member, "features": kept[np.asarray(member["features"], dtype=int)]} for member in plain["members"]]
-    return {**plain, "members": members, "n_features": n_features, "feature_names": None}
+def behind_steps(plain: dict[str, Any], steps: list[Any]) -> dict[str, Any]:
+    """Return the plain form of a model behind steps of a pipeline.
 
-
-def with_encoder(plain: dict[str, Any], encoder: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
-    """Return the plain form of a model behind an encoder; ``names`` are those of the columns it makes."""
-    return {**plain, "encoder": encoder, "feature_names": names}
+    Parameters
+    ----------
+    plain : dict
+        The plain form of the model.
+    steps : list
+        The steps before it, in their order: an encoder of a plain model with ``names`` of the columns that it makes;
+        for a step that keeps columns a dict of ``kept``, ``n_features`` and ``names``; and the name of any other step.
+    """
+    for place, step in reversed(list(enumerate(steps))):
+        if isinstance(step, str) or ("kept" not in step and place > 0):
+            other = step if isinstance(step, str) else "TableEncoder"
+            raise TypeError(
+                "Exports and the numpy runtime are for pipelines of a TableEncoder, selectors and a model, in this "
+                f"order; got {other} as step {place + 1}."
+            )
+        if "kept" in step:
+            kept = step["kept"]
+            need(len(kept) == plain["n_features"], "a step keeps another number of columns than the next one reads")
+            members = [{**one, "features": kept[np.asarray(one["features"], dtype=int)]} for one in plain["members"]]
+            plain = {**plain, "members": members, "n_features": step["n_features"]}
+        else:
+            plain = {**plain, "encoder": {key: step[key] for key in ("columns", "plans")}}
+        plain["feature_names"] = step["names"]
+    return plain
 
 
 def check_encoder(encoder: Any, n_features: int) -> None:

@@ -127,17 +127,16 @@ def _class_of(step: object) -> str:
 
 
 def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
+    from spkm.persistence._encoding import behind_steps
     from spkm.persistence._runtime import NumpyModel
 
     node: Any = document.get("estimator")
     need(isinstance(node, dict) and node.get("$") in WHOLE, "it holds no estimator")
-    before, kept = [], []
+    before: list[Any] = []
     if node["$"] == "pipeline":
         need(isinstance(node.get("kept"), list) and len(node["kept"]) == len(node["steps"]) - 1, "its steps are others")
         pairs = zip(node["steps"], [*node["kept"], None], strict=True)
-        doing = [(step, own) for (_, step), own in pairs if step != "passthrough"]
-        before, kept = [step for step, _ in doing[:-1]], [own for _, own in doing[:-1]]
-        node = doing[-1][0]
+        *before, (node, _) = [(step, own) for (_, step), own in pairs if step != "passthrough"]
     if node.get("model") is None:
         raise ModelFileError(
             f"runtime='numpy' is for estimators that predict; the file holds {str(node.get('class'))[:40]}. Load it "
@@ -145,7 +144,10 @@ def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
         )
     reader = Reader(arrays, size=size)
     plain = reader.read(node["model"].get("plain"))
-    plain = _composed(reader, plain, before, kept)
+    try:
+        plain = behind_steps(plain, [_plain_step(reader, step, own) for step, own in before])
+    except TypeError as error:
+        raise ModelFileError(f"{error} Load it with runtime=None.") from error
     own = node.get("attributes", {})
     if "baseline_hazard_" in own:
         plain["survival"] = {"times": reader.read(own["event_times_"]), "hazard": reader.read(own["baseline_hazard_"])}
@@ -153,19 +155,9 @@ def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
     return NumpyModel(plain, None if extra is None else reader.read(extra))
 
 
-def _composed(reader: Reader, plain: dict[str, Any], before: list[Any], kept: list[Any]) -> Any:
-    """Return the plain form of a whole pipeline from that of its last step, and the nodes of those before."""
-    from spkm.persistence._encoding import with_encoder, with_kept
-
-    for place, (step, own) in reversed(list(enumerate(zip(before, kept, strict=True)))):
-        if own is not None:
-            plain = with_kept(plain, reader.read(own), reader.read(step["attributes"]["n_features_in_"]))
-        elif step.get("$") == "encoder" and place == 0:
-            encoder = reader.read(step["plain"])
-            plain = with_encoder(plain, {key: encoder[key] for key in ("columns", "plans")}, None)
-        else:
-            raise ModelFileError(
-                "runtime='numpy' is for pipelines of a TableEncoder, selectors and a model, in this order; the file "
-                f"holds {_class_of(step)} as step {place + 1}. Load it with runtime=None."
-            )
-    return plain
+def _plain_step(reader: Reader, step: Any, kept: Any) -> Any:
+    """Return a step before the last one as the plain form of a pipeline has it."""
+    if kept is not None:
+        count = reader.read(step["attributes"]["n_features_in_"])
+        return {"kept": reader.read(kept), "n_features": count, "names": None}
+    return {**reader.read(step["plain"]), "names": None} if step.get("$") == "encoder" else _class_of(step)

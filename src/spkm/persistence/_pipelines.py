@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from spkm._publish import feature_names
 from spkm.persistence._container import need
-from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
+from spkm.persistence._encoding import behind_steps, check_encoder
 from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
 from spkm.tables.pipelines import LoadedPipeline, encoding_of, selects, steps_of
@@ -30,20 +30,16 @@ def plain_encoder(encoder: TableEncoder) -> dict[str, Any]:
 
 def composed(estimator: BaseEstimator, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the plain form of a whole pipeline from that of its last step."""
-    before = steps_of(estimator)[:-1]
-    for place, step in reversed(list(enumerate(before))):
-        if selects(step):
-            plain = with_kept(plain, step.get_support(indices=True), int(step.n_features_in_))
-            names = feature_names(step)
-            plain["feature_names"] = None if names is None else [str(name) for name in names]
-        elif isinstance(step, TableEncoder) and place == 0:
-            plain = with_encoder(plain, plain_encoder(step), [str(name) for name in step.get_feature_names_out()])
-        else:
-            raise TypeError(
-                f"Exports and the numpy runtime are for pipelines of a TableEncoder, selectors and a model, in this "
-                f"order; got {type(step).__name__} as step {place + 1}."
-            )
-    return plain
+    return behind_steps(plain, [_plain_step(step) for step in steps_of(estimator)[:-1]])
+
+
+def _plain_step(step: Any) -> Any:
+    if isinstance(step, TableEncoder):
+        return {**plain_encoder(step), "names": list(map(str, step.get_feature_names_out()))}
+    if not selects(step):
+        return type(step).__name__
+    names = None if feature_names(step) is None else list(map(str, feature_names(step)))
+    return {"kept": step.get_support(indices=True), "n_features": int(step.n_features_in_), "names": names}
 
 
 # In model files
