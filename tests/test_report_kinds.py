@@ -70,6 +70,15 @@ def test_names_that_are_numbers_make_an_axis(spectra, tmp_path):
     assert "## Features" not in report(model, tmp_path / "card.md", X, y).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("scale", ["common", True])
+def test_twenty_vectors_of_401_wavelengths_fit_in_300_kb(spectra, scale, tmp_path):
+    _, X, y = spectra
+    # A given penalty, so that no vectors are merged.
+    model = SPKMRegressor(n_basis=20, random_state=0, scale=scale, weight_penalty="rkhs", tol=1e-1).fit(X, y)
+    assert len(model.basis_vectors_) == 20
+    assert report(model, tmp_path / "page.html", X, y).stat().st_size < 300_000
+
+
 def test_an_axis_is_given_or_refused(spectra):
     model, X, y = spectra
     assert facts(model, X, y, x=False)["axis"] is None

@@ -100,6 +100,9 @@ def for_page(facts: dict[str, Any]) -> dict[str, Any]:
     page = facts["page"]
     plain = page["plain"] | {"members": _in_bytes(page["plain"]["members"])}
     del plain["feature_names"]  # those of the features, once more
+    read = facts["features"]["read"]
+    if isinstance(read, dict) and page["middle"] == read.get("median"):
+        page = page | {"middle": None}  # of an axis the usual row is that of medians
     page = page | {"plain": plain, "shapes": _in_bytes(page["shapes"]), "edit": _in_bytes(page["edit"])}
     cards = [card | {"curve": None} for card in facts["basis"]["cards"]]
     return facts | {"page": page, "refits": _in_bytes(facts["refits"]), "basis": facts["basis"] | {"cards": cards}}
@@ -114,11 +117,18 @@ def _in_letters(columns: list[list[Any]]) -> dict[str, Any]:
 
 
 def _in_bytes(value: object) -> object:
-    """Return nested data with long lists and tables of numbers as the bytes of these, in letters (base 64)."""
+    """Return nested data with long lists and tables of numbers as the bytes of these, in letters (base 64).
+
+    Lists of one number, again and again, and lists of 0, 1, 2 and so on take less.
+    """
     if isinstance(value, dict):
         return {key: _in_bytes(part) for key, part in value.items()}
     if not isinstance(value, list):
         return value
+    if len(value) >= FEWEST and type(value[0]) is float and all(entry == value[0] for entry in value):
+        return {"same": value[0], "count": len(value)}
+    if len(value) >= FEWEST and value == list(range(len(value))):
+        return {"below": len(value)}
     rows = value if value and isinstance(value[0], list) else [value]
     if len(rows[0]) * len(rows) < FEWEST or not all(_are_numbers(row, len(rows[0])) for row in rows):
         return [_in_bytes(part) for part in value]

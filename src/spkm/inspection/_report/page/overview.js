@@ -4,10 +4,12 @@ function bytesOf(letters) {
   return Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0)).buffer;
 }
 
-// Nested data with tables of basis vectors as numbers: they come as bytes.
+// Nested data with tables of basis vectors as numbers: they come as bytes, equal numbers and 0, 1, 2 and so on in short.
 function withNumbers(value) {
   if (Array.isArray(value)) return value.map(withNumbers);
   if (value === null || typeof value !== "object") return value;
+  if ("same" in value) return new Array(value.count).fill(value.same);
+  if ("below" in value) return Array.from({ length: value.below }, (_, k) => k);
   if ("bytes" in value) {
     const all = Array.from(new Float64Array(bytesOf(value.bytes))),
       rows = [];
@@ -41,6 +43,7 @@ function unpacked(facts) {
       Object.fromEntries([["unit", ""], ["whole", false], ...keys.map((key) => [key, features.read[key][k]])])
     );
   }
+  if (facts.page !== null) facts.page.middle ??= features.read.map((f) => f.median);
   if (facts.columns === null)
     facts.columns = features.read.map(({ name, unit }, j) => ({
       name,
