@@ -54,7 +54,7 @@ class BasisDisplay(Display):
     image_shape : tuple of int, default=None
         Height and width of vectors that are images.
     scaled : bool, default=True
-        Whether deviations are known; else they are the values themselves.
+        Whether ``deviations`` are in standard deviations; if False, they are the values themselves.
     titles : sequence of str, default=None
         Names of the vectors, in place of u0, u1 and so on with their weights.
     one_scale : bool, default=True
@@ -100,11 +100,11 @@ class BasisDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            Whose vectors.
+            The fitted estimator.
         X : table, default=None
-            Samples that mean and standard deviation are taken of; None takes those of the fit.
+            Samples that give mean and standard deviation; if None, those of the fit.
         features : list of str or int, default=None
-            Features of the heat map; None are those that vary most, at most ``max_features``.
+            Features of the heat map; if None, those that vary most, at most ``max_features``.
         max_features : int, default=20
             Most features of the heat map.
         x : array-like of shape (d,), default=None
@@ -204,7 +204,7 @@ class BasisDisplay(Display):
                 ax.text(r, j, text, ha="center", va="center", fontsize=8, color=text_on(shade))
         what, extend = ("standard deviations from the mean", "both") if self.scaled else ("value", "neither")
         colour_bar(self.figure_, picture, ax, what, extend=extend, pad=0.03)
-        unseen = "; grey: not looked at" if np.isnan(shown).any() else ""
+        unseen = "; grey: not used" if np.isnan(shown).any() else ""
         width = 0.85 * n_vectors + 1
         ax.set_xlabel(
             folded(f"basis vector and its weight; cells in the units of the features{unseen}", width), fontsize=9

@@ -105,7 +105,7 @@ class BasisCardDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            Whose vector.
+            The fitted estimator.
         X : table
             Samples.
         y : array-like of shape (n,), default=None

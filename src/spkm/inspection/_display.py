@@ -1,4 +1,4 @@
-"""The base of all displays, and how they look: colours that differ for every eye, marks that differ in shape too."""
+"""The base of all displays, and their style: colours that differ for every eye, marks that differ in shape too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to get it."""
+    """Return matplotlib's pyplot."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
@@ -117,7 +117,7 @@ def text_on(shade: Any) -> str:
 
 
 def best_columns(count: int, most: int = 10) -> int:
-    """Return how many columns a grid of ``count`` cells wants: the fewest empty cells, then the widest."""
+    """Return the number of columns of a grid of ``count`` cells with the fewest empty ones; of several the largest."""
     if count <= 5:
         return count
     options = range(max(3, min(count, most) // 2), min(count, most) + 1)

@@ -76,15 +76,15 @@ class PairMatrixDisplay(Display):
         estimator : fitted estimator of pairs
             The fitted estimator.
         pairs : array-like of int of shape (n, 2), default=None
-            Pairs to mark with a dot: those of the training samples, say.
+            Pairs to mark with a dot, such as those of the training samples.
         left, right : tables, default=None
-            Entities; None are those of the fit.
+            Entities; if None, those of the fit.
         left_names, right_names : sequences of str, default=None
             Names of the entities; if None, their numbers.
         output : int or str, default=0
             Number of the score.
         max_entities : int, default=60
-            Most entities of a side; of more every so-manieth is shown.
+            Most entities of a side; if there are more, some at equal distances are shown.
         ax : Axes, default=None
             Axes to draw on.
 

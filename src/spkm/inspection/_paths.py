@@ -1,4 +1,4 @@
-"""From many features to few: what held-out samples say of it, and which features stay how long."""
+"""Paths of models from many features to few: held-out scores, sizes, and the features of each model."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from spkm.tables.read import read_like
 
 @dataclass(frozen=True)
 class Reading:
-    """A fitted estimator as a reader finds it.
+    """A fitted estimator with its model, its names and its tables.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Reading:
         return Reading(pipeline.estimator, model, names, output_names(model), labels, pipeline)
 
     def grouped_by_hand(self) -> Reading:
-        """Return the same without what an encoder before the last step has to say of the columns."""
+        """Return the same with the features as columns, whatever an encoder before the last step makes of the table."""
         return (
             self
             if self.pipeline.before is not None
@@ -157,7 +157,7 @@ class Reading:
         return fitted_part(self.estimator, "half_frequency_")
 
     def score_name(self, output: int = 0) -> str:
-        """Return what an axis of a score says."""
+        """Return the label of an axis of a score."""
         if self.is_survival:
             return "log hazard"
         if self.labels is None:

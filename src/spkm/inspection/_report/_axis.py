@@ -79,6 +79,6 @@ def axis_facts(
 
 
 def in_columns(features: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return facts of many features by what they say instead of one by one, which takes a fourth of the room."""
+    """Return facts of many features as one list for each kind of fact, which takes a fourth of the room."""
     kept = {key: [feature[key] for feature in features] for key in ("name", "column", "low", "median", "high", "sd")}
     return {key: rounded(part) if isinstance(part[0], float) else part for key, part in kept.items() if part}

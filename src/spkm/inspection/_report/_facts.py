@@ -66,7 +66,7 @@ class Options:
 
 
 def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options: Options) -> dict[str, Any]:
-    """Return everything that a report says, as plain data that JSON can hold."""
+    """Return everything that a report shows, as plain data that JSON can hold."""
     check_integer("max_rows", options.max_rows, 1)
     reading, privacy = Reading.of(estimator), options.privacy
     if reading.model.n_outputs == 0:
@@ -247,7 +247,7 @@ def _row_facts(samples: Samples) -> dict[str, Any]:
 
 def _cautions(reading: Reading, train: object, privacy: str) -> list[str]:
     found = [
-        "A model says what goes with what in its samples, not what causes what: an effect curve is no promise of what "
+        "A model shows what goes together in its samples, not what causes what: an effect curve is no promise of what "
         "happens when somebody changes a feature.",
         "Shares of variance and what-if values treat features as if they could change independently of one another. "
         "If features go together, combinations may be shown that cannot occur.",
@@ -260,7 +260,7 @@ def _cautions(reading: Reading, train: object, privacy: str) -> list[str]:
     if reading.is_survival:
         found.append(
             "Hazards are taken to be proportional: a feature multiplies the hazard by the same factor at all times, so "
-            "that no two survival curves cross. Times after the last event say nothing."
+            "that no two survival curves cross. Nothing is known of times after the last event."
         )
     if reading.labels is not None and not reading.has_probabilities:
         found.append("The scores are no probabilities: their loss does not give any.")

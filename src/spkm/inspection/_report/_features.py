@@ -1,4 +1,4 @@
-"""What a model reads, as a page takes it: features with ranges, columns by a slider or by a list of their levels."""
+"""Features that a model reads, with ranges, and columns of its table: numbers, and categories with their levels."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _check_one_hot(title: str, values: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Told:
-    """What a report has on features.
+    """Facts of a report about features.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Checks of a model, each with a code and a remedy: passed, worth a look, or not run for want of something."""
+"""Checks of a model, each with a code and a remedy: passed, worth a look, or not run, as something is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDE = 0.2  # length of the interval of accuracy or R² above which the samples 
 
 
 class Found(NamedTuple):
-    """What a check found: "pass", "look" or "none", if it did not run; a sentence, and what to do."""
+    """The result of a check: "pass", "look", or "none" if it did not run; a sentence, and a remedy."""
 
     level: str
     detail: str
@@ -43,7 +43,7 @@ CAUTIONS = {
     "SPKM08": "It is worse on these samples than on those of the fit",
     "SPKM16": "Few samples to judge it by",
     "SPKM10": "Few samples of a class",
-    "SPKM11": "Some samples are unlike anything the fit has seen",
+    "SPKM11": "Some samples are unlike all samples of the fit",
     "SPKM12": "Some samples were in the fit",
     "SPKM09": "Its probabilities are off",
     "SPKM14": "Contributions cancel",
@@ -185,7 +185,7 @@ def _against_constant(seen: Evidence) -> Found:
         return Found("pass", f"{one.text}.")
     if one.high >= 0:
         return Found("look", f"{one.text}: it may be chance.", "Judge the model on more samples.")
-    remedy = "The features may say nothing of the target, or these samples differ from those of the fit."
+    remedy = "The features may be unrelated to the target, or these samples differ from those of the fit."
     return Found("look", f"{one.text}.", remedy)
 
 
@@ -265,7 +265,7 @@ def _seen_before(seen: Evidence) -> Found:
         detail = f"{again} of {len(table)} samples equal a training sample, as often as training samples one another."
         return Found("pass", detail)
     detail = f"{again} of {len(table)} samples are also among the training samples."
-    return Found("look", detail, "Judge the model on samples that the fit has not seen.")
+    return Found("look", detail, "Judge the model on samples that were not in the fit.")
 
 
 def _stable(seen: Evidence) -> Found:

@@ -1,4 +1,4 @@
-"""What a page needs to predict and to explain by itself: the model, what splits it by features, edits and refits."""
+"""Numbers that a page computes with: the model, its split by features, sums for edits, refits, rows to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of two tables: the components of an SPKMCCA, how sure they are, and what they look like."""
+"""The report of two tables: the components of an SPKMCCA, their certainty and their shape."""
 
 from __future__ import annotations
 
