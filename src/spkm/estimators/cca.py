@@ -15,7 +15,7 @@ from spkm._arrays import FileName, Matrix, RandomState, TableLike, TargetLike, d
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
 from spkm._methods import ExplainsComponents
 from spkm._publish import feature_names, publish
-from spkm.cca import Component, Effort, FittedSide, Found, Side, Table, fitted_side, search
+from spkm.cca import Component, Effort, Found, Side, Table, fitted_side, search
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.fitting.outcome import model_attributes
 from spkm.kernels import KERNELS, Kernel
@@ -169,12 +169,10 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainsCompone
             for source in sources:
                 stack.enter_context(source.threads(threads))
             components = self._components(sides, sources, radii, effort, rng)
-            fitted = _fitted(
-                sides, sources, [part[2] for part in prepared], [component.found for component in components]
-            )
+            described = _described(prepared, [component.found for component in components])
         attributes = {
             **table.attributes,
-            **_described(fitted),
+            **described,
             "y_layout_": layout,
             "y_feature_names_": layout.names,
             "correlations_": np.array([component.found.correlation for component in components]),
@@ -294,7 +292,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainsCompone
         left, right = self.transform(X), self.transform_y(y)
         if len(left) != len(right):
             raise ValueError(f"X and Y must have the same number of rows; got {len(left)} and {len(right)}.")
-        return _column_correlations(left, right)
+        return np.einsum("ir,ir->r", _standardised(left), _standardised(right))
 
     def score(self, X: TableLike, y: TargetLike | None) -> float:
         """Return the mean of :meth:`correlations`.
@@ -442,23 +440,16 @@ def _tell_of_chance(component: Component, place: int, n_samples: int) -> None:
         )
 
 
-def _fitted(sides: Any, sources: Any, scalings: Any, found: list[Found]) -> tuple[FittedSide, FittedSide]:
-    lefts, rights = (np.array([component[k] for component in found]) for k in (0, 1))
-    signs = np.array([component.sign for component in found])
-    return (
-        fitted_side(sides[0], scalings[0], lefts, sources[0], np.ones(len(found))),
-        fitted_side(sides[1], scalings[1], rights, sources[1], signs),
-    )
-
-
-def _described(fitted: tuple[FittedSide, FittedSide]) -> dict[str, Any]:
-    """Return the attributes that describe two fitted sides."""
+def _described(prepared: Any, found: list[Found]) -> dict[str, Any]:
+    """Return the attributes of both fitted sides: their functions, and what these are made of."""
     attributes: dict[str, Any] = {}
-    for name, side in zip("xy", fitted, strict=True):
-        attributes[f"{name}_side_"] = side
-        attributes[f"{name}_weights_"] = side.directions
-        attributes[f"{name}_vectors_"] = side.vectors()
-        attributes[f"{name}_support_"] = side.support
+    signs = np.ones(len(found)), np.array([component.sign for component in found])
+    for k, (name, (side, source, scaling)) in enumerate(zip("xy", prepared, strict=True)):
+        fitted = fitted_side(side, scaling, np.array([component[k] for component in found]), source, signs[k])
+        attributes[f"{name}_side_"] = fitted
+        attributes[f"{name}_weights_"] = fitted.directions
+        attributes[f"{name}_vectors_"] = fitted.vectors()
+        attributes[f"{name}_support_"] = fitted.support
     return attributes
 
 
@@ -467,7 +458,3 @@ def _standardised(scores: np.ndarray) -> np.ndarray:
     centred = scores.astype(np.float64) - scores.mean(axis=0, dtype=np.float64)
     norms = np.linalg.norm(centred, axis=0)
     return centred / np.where(norms > 0, norms, np.inf)
-
-
-def _column_correlations(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.einsum("ir,ir->r", _standardised(left), _standardised(right))

@@ -272,8 +272,7 @@ class TableEncoder(TransformerMixin, Saves, BaseEstimator):
             With the names of the columns and the combinations of their values.
         """
         check_is_fitted(self)
-        table = _table(self, X, reset=False)
-        return _links(dict(zip(self.columns_, _columns(table, self.columns_), strict=True)), self.plans_)
+        return _links(cells_of(self, X), self.plans_)
 
     def to_plain(self) -> dict[str, Any]:
         """Return parameters and what was learned as strings, numbers, lists and dicts of them, for a file."""

@@ -113,7 +113,11 @@ def quantized_model(model: FittedModel, bits: int) -> Quantized:
     The receiver has the number of features, the classes, the columns of views that were given, and the library.
     """
     theta, params = model.model.zeros()
-    lengths = {"features": _bits_of_features(model), **_quantize(model.model, model.theta, params, bits)}
+    kept, d = len(model.features), model.n_features
+    lengths = {
+        "features": 1.0 if kept == d else 1 + bits_of_choice(d, kept),
+        **_quantize(model.model, model.theta, params, bits),
+    }
     terms, lengths["structure"] = _with_rounded_kernels(model.model.terms)
     scaling, lengths["scaling"] = _rounded_scaling(model.scaling, bits)
     small = replace(
@@ -134,13 +138,6 @@ def _with_rounded_thresholds(loss: Loss, bits: int) -> tuple[Loss, float]:
         width += 1
         near, length = rounded(values, width)
     return clone(loss).set_params(thresholds=tuple(near.tolist())), length + bits_of_integer(width - bits)
-
-
-def _bits_of_features(model: FittedModel) -> float:
-    """Return the length of the choice of features: one bit where all are kept."""
-    if len(model.features) == model.n_features:
-        return 1.0
-    return 1 + bits_of_choice(model.n_features, len(model.features))
 
 
 def _quantize(model: PreimageModel, theta: np.ndarray, result: Params, bits: int) -> dict[str, float]:
