@@ -204,6 +204,18 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("losses/_classes.py", "np.unique(Y > 0", "Y > 0", "signs are never zero"),
     ("kernels/_dot.py", "np.full((1, 1), number(self)", "1", "of an array of equal numbers the first is read"),
     ("kernels/_base.py", "get_params(deep=False)", "False", "parameters of inner kernels have other names"),
+    ("core/model.py", "0.0 if d_metric is None", "0.0", "a metric that is not learned has no numbers"),
+    ("core/objective.py", "factors[0] == 1", "1 -> 2", "a shorter way to the same gradient, or the long one"),
+    ("losses/_ordinal.py", "np.diff(new) > 0", "np.diff(new) >", "equal thresholds have an infinite loss"),
+    ("losses/_ordinal.py", "weight / weight.sum()", "weight /", "the best thresholds are those of any size of weights"),
+    ("_proxes.py", "difference > 0, least", "", "at a root either end may move"),
+    ("fitting/recipes/pairs.py", "np.random.default_rng(0)", "0 -> 1", "L-BFGS draws no random numbers"),
+    ("fitting/recipes/pairs.py", "tried.value < best.value", "tried.value <", "of two fits of equal value, either"),
+    ("fitting/recipes/pairs.py", "loss_of(objective, best) <= limit", "loss_of", "two losses that are never equal"),
+    ("fitting/recipes/folds.py", "ALONE_ITERATIONS, FIRST_ITERATIONS", "", "iterations, measured; one more is as good"),
+    ("theory/_sizes.py", "scale, shift, tau, needs_radius = 1.0", "0.0", "every term has a view, which sets it"),
+    ("theory/_code.py", "ALIKE = ", "", "which of two codes is taken; either can be read"),
+    ("conformal/_conditional.py", "size > RANK * size[0]", "size >", "a singular value exactly at the border"),
     *(
         (f"fitting/recipes/{name}.py", "frozen=True", "True", "keeps callers from a mistake, and changes no result")
         for name in "evidence folds monotone search squared_warmup steps".split()

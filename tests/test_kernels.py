@@ -333,6 +333,7 @@ def test_resolved_keeps_the_rest_and_leaves_the_original():
     assert made.right.kernel.factor == 2.0
     assert made.right.kernel.kernel.alpha == 0.7
     assert Polynomial(2).resolved(X, np.ones(len(X))).gamma == 1 / cases.N_FEATURES
+    assert Linear().resolved(X[:, :1], np.ones(len(X))).gamma == 1.0
     assert Linear(0.3).resolved(X, np.ones(len(X))).gamma == 0.3
     assert RBF("mean").resolved(np.ones((4, 2)), np.ones(4)).gamma == 1.0
 

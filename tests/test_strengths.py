@@ -9,13 +9,14 @@ from sklearn.model_selection import cross_val_score
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
-from spkm.fitting.recipes import folds, new_entities
+from spkm.fitting.recipes import continued, folds, new_entities
 from spkm.fitting.recipes.folds import FIRST, FIRST_LINEAR, LINEAR_STRENGTHS, STRENGTHS, Place
 from spkm.fitting.recipes.pairs import plain_losses
 from spkm.fitting.recipes.search import Search
 from spkm.fitting.recipes.squared_warmup import LEAST_NEAR, _near_samples
 from spkm.kernels import RBF
 from spkm.losses import Huber, Squared
+from spkm.penalties import Evidence
 from spkm.sources import ArraySource
 from tests.interrupting import interrupt_at
 
@@ -204,6 +205,20 @@ def test_folds_are_fitted_again_with_the_strengths_they_chose(monkeypatch):
         (linear,) = start.problem.terms[-1].views[0].basis_penalty
         assert (norm.strength * len(X), linear.strength * len(X)) == pytest.approx(chosen)
         assert ridge.strength == pytest.approx(0.3 * norm.strength)
+
+
+@pytest.mark.parametrize(
+    ("first_values", "evidence", "chosen"),
+    [((1.0, 2.0), None, "anew"), ((2.0, 1.0), None, "warm"), ((2.0, 1.0), Evidence(), "anew")],
+    ids=["a lower start", "a higher one", "evidence, whose values depend on the noise"],
+)
+def test_a_warm_start_that_is_behind_gives_way_to_a_lower_start(monkeypatch, first_values, evidence, chosen):
+    starts = {name: SimpleNamespace(name=name, problem=SimpleNamespace(evidence=evidence)) for name in ("anew", "warm")}
+    values = dict(zip(("anew", "warm"), first_values, strict=True))
+    monkeypatch.setattr(continued, "is_behind", lambda *_: True)
+    monkeypatch.setattr(continued, "_first_value", lambda spec, start, scaling: values[start.name])
+    inner = SimpleNamespace(name="", begin=lambda *_: starts["anew"], resume=lambda *_: starts["warm"])
+    assert continued.Continued(inner, None).begin(None, None, None, None).name == chosen
 
 
 @pytest.mark.parametrize("call", [5, 40])

@@ -52,7 +52,7 @@ class CurveDisplay(Display):
         Sizes that matter, as vertical lines.
     names : sequence of str, default=None
         Names in the order of their colours and markers: panels that share it agree; None is that of curves and levels.
-    x_label, y_label : str
+    x_label, y_label : str, default="basis vectors" and "held-out score"
         Labels of the axes, with units.
     x_scale, y_scale : {"linear", "log", "symlog"}, default="log" and "linear"
         Scales of the axes.

@@ -152,7 +152,7 @@ class Rescaled(WrappedKernel):
     ----------
     kernel : Kernel
         The base kernel.
-    factor : float or ndarray of shape (d,)
+    factor : float or ndarray of shape (d,), default=1.0
         Factor on the metric: one number, or a relevance for each feature.
     """
 
