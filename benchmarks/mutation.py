@@ -104,7 +104,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "coding": (
         ("core/targets.py", "core/decisions.py"),
-        ("test_labels", "test_parts", "test_multiclass", "test_ordinal", "test_survival", "test_classifier"),
+        ("test_labels", "test_parts", "test_multiclass", "test_ordinal", "test_survival"),
     ),
     "solvers": (
         _files("solvers"),
@@ -213,6 +213,8 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("fitting/recipes/pairs.py", "tried.value < best.value", "tried.value <", "of two fits of equal value, either"),
     ("fitting/recipes/pairs.py", "loss_of(objective, best) <= limit", "loss_of", "two losses that are never equal"),
     ("fitting/recipes/folds.py", "ALONE_ITERATIONS, FIRST_ITERATIONS", "", "iterations, measured; one more is as good"),
+    ("core/targets.py", "if not low < high", "low", "a class of one score alone"),
+    ("kernels/_forms.py", "root < 1e-4", "root", "two formulas at the one number where either is exact"),
     ("theory/_sizes.py", "scale, shift, tau, needs_radius = 1.0", "0.0", "every term has a view, which sets it"),
     ("theory/_code.py", "ALIKE = ", "", "which of two codes is taken; either can be read"),
     ("conformal/_conditional.py", "size > RANK * size[0]", "size >", "a singular value exactly at the border"),

@@ -288,9 +288,10 @@ class Stays(LBFGS):
 
     begun: list = []  # of all of them: a fit works on a copy
 
-    def __init__(self, stays=1):
+    def __init__(self, stays=1, converged=True):
         super().__init__(tol=1e-2)
         self.stays = stays
+        self.converged = converged
         self.begun.clear()
 
     def minimize(self, objective, theta, rng, on_iteration=None):
@@ -298,7 +299,7 @@ class Stays(LBFGS):
         if len(self.begun) > self.stays:
             return super().minimize(objective, theta, rng, on_iteration)
         theta = np.zeros_like(theta)
-        return Result(theta, objective.value(theta), 10, True, trace=[objective.value(theta)] * 11)
+        return Result(theta, objective.value(theta), 10, self.converged, trace=[objective.value(theta)] * 11)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -312,6 +313,13 @@ def test_a_fit_of_pairs_that_has_not_begun_starts_again(estimator):
     stuck = estimator(n_basis=4, random_state=0, n_restarts=2, solver=Stays(9))
     with pytest.warns(ConvergenceWarning, match=r"hardly begun, from 3 starts: .* a linear model .* Raise n_basis"):
         stuck.fit(pairs, y, left=left, right=right)
+
+
+def test_a_fit_of_pairs_that_was_cut_short_has_one_start():
+    pairs, _, numbers, left, right = data()
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        PairwiseSPKMRegressor(4, random_state=0, solver=Stays(9, False)).fit(pairs, numbers, left=left, right=right)
+    assert len(Stays.begun) == 1
 
 
 def test_a_good_fit_of_pairs_has_one_start():

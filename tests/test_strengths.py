@@ -17,6 +17,7 @@ from spkm.fitting.recipes.squared_warmup import LEAST_NEAR, _near_samples
 from spkm.kernels import RBF
 from spkm.losses import Huber, Squared
 from spkm.penalties import Evidence
+from spkm.solvers import LBFGS, Adam
 from spkm.sources import ArraySource
 from tests.interrupting import interrupt_at
 
@@ -101,6 +102,18 @@ def test_ctrl_c_leaves_with_the_best_place_so_far():
     chosen = folds.choose_strength(walk)
     assert chosen.stopped and chosen.problem == Place(0, FIRST + 2, 0) and chosen.kernels == FIRST + 2
     assert len(chosen.thetas) == 3
+
+
+def test_all_samples_are_fitted_in_whole_passes_up_to_the_number_that_the_recipe_names():
+    source = SimpleNamespace(n_rows=folds.MOST_ROWS, n_features=200)  # has no sample to draw
+    objective = SimpleNamespace(inside=lambda theta: theta, value=abs)
+    problem = SimpleNamespace(objective=lambda samples: objective, n_basis=10)
+    assert folds.best_of_folds(problem, [3.0, -1.0, 2.0], source, None) == (-1.0, False)
+    assert folds.last_solver(problem, source).get_params() == LBFGS(max_iter=375).get_params()  # 1.5e10 multiplications
+    assert folds.last_solver(problem, SimpleNamespace(n_rows=20_000, n_features=1000)).max_iter == 150
+    assert folds.last_solver(problem, SimpleNamespace(n_rows=20, n_features=10)).max_iter == LBFGS().max_iter
+    more = folds.last_solver(problem, SimpleNamespace(n_rows=folds.MOST_ROWS + 1, n_features=100))
+    assert more.get_params() == Adam(max_iter=1).get_params()
 
 
 class ToldOfEntities(new_entities.FoldsOfEntities):
