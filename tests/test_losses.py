@@ -42,6 +42,10 @@ BY_HAND = [
     (Quantile(0.5, 0.1), 1.0, 1.0, 0.025, 0.0),
     (Poisson(), 2.0, 0.0, 1.0, -1.0),
     (Poisson(), 0.0, 1.0, np.e, np.e),
+    (losses.Hazard(), 0.5, 2.0, 0.5 * np.exp(2.0) - 2.0, 0.5 * np.exp(2.0) - 1.0),
+    (losses.Hazard(), -0.5, 2.0, 0.5 * np.exp(2.0), 0.5 * np.exp(2.0)),  # censored
+    (losses.Ordinal((-1.0, 1.0)), 0.0, 0.5, np.log1p(np.exp(1.5)), 1 / (1 + np.exp(-1.5))),
+    (losses.Ordinal((-1.0, 1.0)), 2.0, 0.5, np.log1p(np.exp(0.5)), -1 / (1 + np.exp(-0.5))),
     (Log(), 1.0, 0.0, np.log(2), -0.5),
     (Log(), -1.0, np.log(3), np.log(4), 0.75),
     (SquaredHinge(), 1.0, -1.0, 4.0, -4.0),
