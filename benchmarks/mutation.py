@@ -212,6 +212,7 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("fitting/recipes/pairs.py", "np.random.default_rng(0)", "0 -> 1", "L-BFGS draws no random numbers"),
     ("fitting/recipes/pairs.py", "tried.value < best.value", "tried.value <", "of two fits of equal value, either"),
     ("fitting/recipes/pairs.py", "loss_of(objective, best) <= limit", "loss_of", "two losses that are never equal"),
+    ("fitting/recipes/__init__.py", "SquaredWarmUp(ByEvidence(", "", "of the squared fit only the problem counts"),
     ("fitting/recipes/pairs.py", "LINEAR_ITERATIONS = 30", "", "iterations; one more is as good"),
     ("fitting/recipes/folds.py", "ALONE_ITERATIONS, FIRST_ITERATIONS", "", "iterations, measured; one more is as good"),
     ("core/targets.py", "if not low < high", "low", "a class of one score alone"),

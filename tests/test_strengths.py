@@ -10,6 +10,7 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.fitting.recipes import continued, folds, new_entities
+from spkm.fitting.recipes.evidence import surroundings
 from spkm.fitting.recipes.folds import FIRST, FIRST_LINEAR, LINEAR_STRENGTHS, STRENGTHS, Place
 from spkm.fitting.recipes.pairs import plain_losses
 from spkm.fitting.recipes.search import Search
@@ -172,6 +173,15 @@ def test_plain_losses_are_those_of_a_constant_and_of_ridge_regression(size, fit_
     constant, linear = plain_losses(objective)
     assert constant == pytest.approx(loss(np.zeros_like(Yc)), rel=1e-9)
     assert linear == pytest.approx(loss(Xc @ B), rel=1e-3)  # as near as 30 iterations come
+
+
+def test_centres_stay_finite_where_a_relevance_is_zero():
+    X, y = few_samples()
+    model = PreimageModel([Term(3, (View(RBF(0.5), None, "relevances"),))], 3, 1)
+    theta = np.random.default_rng(0).standard_normal(model.n_params)
+    model.unpack(theta).log_metric[0][...] = [0.0, -2000.0, 0.5]
+    found = surroundings(Objective(model, Squared(), ArraySource(X, y[:, None])), theta, 0.1, np.random.default_rng(0))
+    assert np.exp(-2000.0) == 0 and np.all(np.isfinite(found.centres)) and np.all(np.isfinite(found.inverse))
 
 
 @pytest.mark.parametrize(("n_far", "n_kept"), [(7, 33), (8, 32), (9, 40)])
