@@ -217,6 +217,8 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("fitting/recipes/folds.py", "ALONE_ITERATIONS, FIRST_ITERATIONS", "", "iterations, measured; one more is as good"),
     ("core/targets.py", "if not low < high", "low", "a class of one score alone"),
     ("kernels/_forms.py", "root < 1e-4", "root", "two formulas at the one number where either is exact"),
+    ("penalties.py", "np.min(A, initial=0.0) < 0", "0.0", "any first value that is not negative"),
+    ("kernels/_forms.py", "best = (np.inf, np.empty(0)", "0", "an empty array that is replaced"),
     ("theory/_sizes.py", "scale, shift, tau, needs_radius = 1.0", "0.0", "every term has a view, which sets it"),
     ("theory/_code.py", "ALIKE = ", "", "which of two codes is taken; either can be read"),
     ("conformal/_conditional.py", "size > RANK * size[0]", "size >", "a singular value exactly at the border"),
