@@ -40,7 +40,7 @@ def _files(folder: str) -> tuple[str, ...]:
 #: The modules, and the files of tests that must find their faults, the quickest first. Defaults are tested with all.
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
-        tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _products".split()),
+        _files("kernels"),
         (
             "test_kernels",
             "test_kernel_forms",

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.starts import Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
-from spkm.kernels import RBF, Tanimoto
+from spkm.kernels import RBF, Linear, Tanimoto
 from spkm.losses import Cosine, Log, Poisson, Squared
 from spkm.sources import ArraySource, kinds_of
 from tests import cases
@@ -218,3 +218,38 @@ def test_large_data_are_sampled():
     np.testing.assert_array_equal(everything.X, X)
     objective = make(Squared(), X[:, :1], X=X / 5000)
     assert np.all(np.isfinite(first_theta(objective, KMeans(), "ridge", np.random.default_rng(0))))
+
+
+def test_greedy_points_are_those_of_forward_regression():
+    """Each next sample is the one whose feature leaves the smallest residual, beside those before and a constant."""
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.standard_normal((30, D)) + 1.0, rng.standard_normal((30, 2)) + 3.0, rng.random(30) + 0.1
+    found, _ = Greedy().points(sample_of(X, Y, weight), term(4), rng)
+    K, root = RBF(0.3)(X, X), np.sqrt(weight)[:, None]
+
+    def residual(chosen):
+        A = root * np.column_stack([np.ones(30), K[:, chosen]])
+        return np.sum((root * Y - A @ np.linalg.lstsq(A, root * Y, rcond=None)[0]) ** 2)
+
+    chosen = []
+    for _ in range(4):
+        chosen.append(min(set(range(30)) - set(chosen), key=lambda i: residual([*chosen, i])))
+    np.testing.assert_array_equal(found, X[chosen])
+
+
+def test_first_weights_beside_a_linear_part_are_those_of_ridge_regression():
+    """Half of the usual strength on weights, and as often the whole as there are features on coefficients."""
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.standard_normal((30, D)) + 1.0, rng.standard_normal((30, 1)) + 3.0, rng.random(30) + 0.1
+    linear = Term(1, (View(Linear(1.0), None, "fixed"),), is_linear_part=True)
+    model = PreimageModel([term(3), linear], D, 1)
+    objective = Objective(model, Squared(), ArraySource(X, Y, weight))
+    theta = first_theta(objective, Random(), "ridge", rng)
+    params = model.unpack(theta)
+    A = np.column_stack([RBF(0.3)(X, params.basis[0]), X, np.ones(30)])
+    size = np.array([0.1] * 3 + [0.2 * D] * D + [0.0]) / weight.sum()
+    root = np.sqrt(weight / weight.sum())[:, None]
+    C = np.linalg.lstsq(np.vstack([root * A, np.diag(np.sqrt(size))]), np.append(root * Y, np.zeros(len(size))))[0]
+    found = np.concatenate([params.weights[:3, 0], params.basis[1][0], params.intercept])
+    np.testing.assert_allclose(found, C, rtol=1e-6, atol=1e-8)
+    assert params.weights[3] == 1.0
