@@ -17,7 +17,6 @@ from spkm.fitting.recipes.search import Search
 from spkm.fitting.recipes.squared_warmup import LEAST_NEAR, _near_samples
 from spkm.kernels import RBF
 from spkm.losses import Huber, Squared
-from spkm.penalties import Evidence
 from spkm.solvers import LBFGS, Adam
 from spkm.sources import ArraySource
 from tests.interrupting import interrupt_at
@@ -231,17 +230,17 @@ def test_folds_are_fitted_again_with_the_strengths_they_chose(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("first_values", "evidence", "chosen"),
-    [((1.0, 2.0), None, "anew"), ((2.0, 1.0), None, "warm"), ((2.0, 1.0), Evidence(), "anew")],
-    ids=["a lower start", "a higher one", "evidence, whose values depend on the noise"],
+    ("first_values", "comparable", "chosen"),
+    [((1.0, 2.0), True, "anew"), ((2.0, 1.0), True, "warm"), ((2.0, 1.0), False, "anew")],
+    ids=["a lower start", "a higher one", "values that cannot be compared"],
 )
-def test_a_warm_start_that_is_behind_gives_way_to_a_lower_start(monkeypatch, first_values, evidence, chosen):
-    starts = {name: SimpleNamespace(name=name, problem=SimpleNamespace(evidence=evidence)) for name in ("anew", "warm")}
+def test_a_warm_start_that_is_behind_gives_way_to_a_lower_start(monkeypatch, first_values, comparable, chosen):
+    starts = {name: SimpleNamespace(name=name) for name in ("anew", "warm")}
     values = dict(zip(("anew", "warm"), first_values, strict=True))
     monkeypatch.setattr(continued, "is_behind", lambda *_: True)
     monkeypatch.setattr(continued, "_first_value", lambda spec, start, scaling: values[start.name])
     inner = SimpleNamespace(name="", begin=lambda *_: starts["anew"], resume=lambda *_: starts["warm"])
-    assert continued.Continued(inner, None).begin(None, None, None, None).name == chosen
+    assert continued.Continued(inner, None, comparable).begin(None, None, None, None).name == chosen
 
 
 @pytest.mark.parametrize("call", [5, 40])
