@@ -190,6 +190,19 @@ def test_stationary_kernels_see_differences_only(kernel):
 
 
 @each_kernel
+def test_features_that_are_zero_in_a_vector_change_nothing_exactly_if_a_kernel_says_so(kernel):
+    without, other = U.copy(), X.copy()
+    without[:, 1] = 0.0
+    other[:, 1] += 1.0
+    changes = not np.allclose(kernel(other, without), kernel(X, without), rtol=1e-9)
+    assert kernel.reads_zero_features == changes
+
+
+def test_a_kernel_that_says_nothing_may_read_features_that_are_zero():
+    assert Kernel.reads_zero_features
+
+
+@each_kernel
 def test_isotropic_kernels_see_distances_alone_and_say_so_if_they_are_profiles(kernel):
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((cases.N_FEATURES, cases.N_FEATURES)))[0]
     same = np.allclose(kernel(X @ rotation + 3.0, U @ rotation + 3.0), kernel(X, U), rtol=1e-9)
