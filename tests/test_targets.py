@@ -1,49 +1,90 @@
-"""Real targets in the units that are learned: centres and deviations by their definitions."""
+"""What targets are, where the user's table has them in a column, and where no estimator says what they mean."""
+
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud
 
-from spkm.core.targets import Real
-from spkm.losses import Huber, Poisson, Squared
+from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMRegressorCV, SPKMSelector, stability_selection
+from spkm.explain import importances, summary
+from spkm.inspection import BasisCardDisplay, DecisionMapDisplay
+from spkm.tables.read import holds_labels
 
-Y = np.random.default_rng(0).exponential(size=(41, 2)) * [1e3, 1e-5] + [0.0, 1.0]
-REPEATS = np.random.default_rng(1).integers(1, 4, 41)
-
-
-def median_and_deviation(y, centre):
-    middle = np.median(y, axis=0) if centre else np.zeros(y.shape[1])
-    return middle, 1.4826 * np.median(np.abs(y - middle), axis=0)
-
-
-def mean_and_deviation(y, centre):
-    middle = y.mean(axis=0) if centre else np.zeros(y.shape[1])
-    return middle, np.sqrt(np.mean((y - middle) ** 2, axis=0))
+COLUMNS = [lambda y: y[:, None], lambda y: pd.DataFrame({"target": y})]
+DIABETES = load_diabetes(return_X_y=True)
 
 
-@pytest.mark.parametrize("centre", [True, False])
-@pytest.mark.parametrize(("loss", "by_hand"), [(Squared(), mean_and_deviation), (Huber(), median_and_deviation)])
-def test_targets_are_standardised_as_repeated_samples_are(loss, by_hand, centre):
-    repeated = np.repeat(Y, REPEATS, axis=0)
-    repeated = repeated[: len(repeated) - 1 + len(repeated) % 2]  # an odd number has one median
-    weight = REPEATS - (len(repeated) < REPEATS.sum()) * (np.arange(41) == 40)
-    assert weight.sum() == len(repeated) and weight.min() >= 0
-    found = Real.of(Y, weight.astype(float), loss, centre)
-    middle, deviation = by_hand(repeated, centre)
-    np.testing.assert_allclose(found.mean, middle, rtol=1e-12)
-    np.testing.assert_allclose(found.scale, deviation, rtol=1e-9)
-    assert found.two_dimensional and np.isnan(found.constant).all()
-    assert not Real.of(Y[:, 0], weight.astype(float), loss, centre).two_dimensional
+@pytest.fixture(scope="module", params=["classes", "numbers"])
+def fitted(request):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(60)
+    of_classes = request.param == "classes"
+    y = np.where(y > 0, 2, 1) if of_classes else y
+    return (SPKMClassifier if of_classes else SPKMRegressor)(2, random_state=0).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("loss", [Squared(), Huber()], ids=str)
-def test_a_constant_output_is_not_learned_unless_zero_must_stay_zero(loss):
-    constant = np.column_stack([Y[:, 0], np.full(41, 7e4)])
-    found = Real.of(constant, np.full(41, 2.0), loss, True)
-    assert np.isnan(found.constant[0]) and found.constant[1] == pytest.approx(7e4)
-    assert len(found.mean) == 1
-    assert np.isnan(Real.of(constant, np.full(41, 2.0), loss, False).constant).all()
+@pytest.mark.parametrize("column", COLUMNS, ids=["array", "frame"])
+def test_a_column_is_read_as_its_values(fitted, column, tmp_path):
+    model, X, y = fitted
+    facts = []
+    for given in (y, column(y)):
+        model.report(tmp_path / "r.json", X[30:], given[30:], train=(X[:30], given[:30]), target="target")
+        facts.append(json.loads((tmp_path / "r.json").read_text()))
+    for part in ("quality", "compared", "rows", "samples", "answer"):
+        assert facts[0].get(part) == facts[1].get(part), part
+    assert_array_equal(importances(model, X, column(y)).dropped, importances(model, X, y).dropped)
+    assert str(summary(model, X, column(y))) == str(summary(model, X, y))
 
 
-def test_a_link_leaves_targets_as_they_are():
-    found = Real.of(Y, np.full(41, 2.0), Poisson(), True)
-    np.testing.assert_array_equal(found.encode(Y), Y)
+@pytest.mark.parametrize("column", COLUMNS, ids=["array", "frame"])
+def test_a_column_is_drawn_as_its_values(fitted, column):
+    pytest.importorskip("matplotlib")
+    model, X, y = fitted
+    cards = [BasisCardDisplay.from_estimator(model, X, given) for given in (y, column(y))]
+    assert cards[0].caution == cards[1].caution
+    if hasattr(model, "classes_"):
+        assert_array_equal(cards[1].groups, y)
+        map_ = DecisionMapDisplay.from_estimator(model, X, column(y), features=[0, 1])
+        assert_array_equal(np.asarray(map_.codes), y - 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "labels"),
+    [
+        (["a", "b", "a"], True),
+        ([True, False, True], True),
+        (np.arange(30) % 10, True),
+        (np.arange(30.0) % 10, True),
+        (np.arange(260) % 26, True),  # letters of the alphabet, ten of each
+        (np.arange(250) % 26, False),
+        (np.arange(2600.0) % 26, False),  # numbers that were rounded
+        (DIABETES[1], False),
+        (np.arange(260)[:, None] % 26, True),
+        (np.eye(4, dtype=int)[np.arange(20) % 4], True),
+        (load_linnerud().target, False),
+        ([0.5, 1.5, 2.0], False),
+    ],
+)
+def test_labels_and_numbers(y, labels):
+    assert holds_labels(y) is labels
+
+
+def test_rounded_targets_are_numbers():
+    X, y = DIABETES  # whole numbers, 214 of them different
+    found = stability_selection(None, X, y, n_pairs=5, random_state=0)
+    exact = stability_selection(None, X, y + 0.001 * np.arange(len(y)) / len(y), n_pairs=5, random_state=0)
+    assert_array_equal(found.selected, exact.selected)
+    assert set(found.selected) >= {2, 8}  # the body mass index and s5
+    assert isinstance(SPKMNystroem(2, random_state=0).fit(X, y).estimator_, SPKMRegressor)
+    assert isinstance(SPKMSelector(random_state=0).fit(X[:200, [2, 8]], y[:200]).estimator_, SPKMRegressorCV)
+
+
+def test_texts_of_a_column_are_classes_for_stability_selection():
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.array(["malignant", "benign"])[y]
+    one, other = (stability_selection(None, X, given, n_pairs=2, random_state=0) for given in (y, y[:, None]))
+    assert_array_equal(one.probabilities, other.probabilities)
