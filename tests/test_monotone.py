@@ -195,3 +195,23 @@ def test_names_of_a_table_reach_the_model_after_an_encoder():
         make_pipeline(TableEncoder(), SPKMClassifier(2, monotone={"job": 1})).fit(table, y)
     named = make_pipeline(TableEncoder().set_output(transform="pandas"), model).fit(table, y)
     assert named[-1].monotone_ == {"income": 1}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_fit_does_not_end_as_a_linear_model(seed):
+    # The classes come in an order in which all first weights had the wrong sign.
+    rng = np.random.default_rng(seed)
+    X = rng.lognormal(0, 1, (2000, 3))
+    y = np.log(X[:, 0]) + np.sin(2 * np.log(X[:, 1])) > 0
+    linear = SPKMClassifier(2, kernel="linear", random_state=0).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
+    model = SPKMClassifier(monotone={0: 1}, random_state=0).fit(X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > linear + 0.07
+
+
+def test_a_feature_whose_range_is_far_wider_than_its_deviation():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.lognormal(0, 1, 20_000), rng.uniform(-2, 2, 20_000), rng.standard_normal(20_000)])
+    y = X[:, 1] ** 2 - np.log(X[:, 0]) > 1
+    assert np.ptp(X[:, 0]) > 20 * X[:, 0].std()
+    model = SPKMClassifier(monotone={0: -1}, random_state=0).fit(X[:10_000], y[:10_000])
+    assert model.score(X[10_000:], y[10_000:]) > 0.95  # a linear model has 0.69
