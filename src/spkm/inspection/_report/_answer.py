@@ -11,6 +11,8 @@ from spkm.inspection._display import number
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import NAMELESS
+from spkm.inspection._report._features import Told
+from spkm.inspection._report._findings import Evidence
 from spkm.inspection._report._pair_facts import pair_sentence
 from spkm.inspection._report._quality import Comparison
 from spkm.inspection._report._target_facts import survival_sentence
@@ -21,62 +23,51 @@ MOST_VIEWS = 8  # views named in a sentence
 
 
 def answer_facts(
-    reading: Reading,
-    target: str,
-    outputs: list[str],
-    columns: list[dict[str, Any]],
-    axis: dict[str, Any] | None,
-    quality: dict[str, Any] | None,
-    beside: Comparison | None,
-    paired: dict[str, Any] | None,
+    seen: Evidence, told: Told, target: str, outputs: list[str], paired: dict[str, Any] | None
 ) -> list[str]:
     """Return sentences that answer the question before anything else is shown."""
-    found = [_what(reading, target, outputs, columns, axis, paired)]
-    if quality is not None and beside is not None:
-        found.append(_how_good(reading, target, quality, beside))
-    elif quality is not None and reading.is_survival:
-        found.append(survival_sentence(quality))
+    reading = seen.samples.reading
+    what = f"{_what(reading, target, outputs)}, {_from_what(reading, told, paired)}."
+    if seen.quality is not None and seen.beside is not None:
+        how_good = _how_good(reading, seen.quality, seen.beside)
+    elif seen.quality is not None and reading.is_survival:
+        how_good = survival_sentence(seen.quality)
     else:
-        found.append("No targets were given, so its quality is not measured.")
-    matters = _what_matters(columns, axis) if paired is None else pair_sentence(paired)
-    return [*found, *([matters] if matters else []), *_proved(reading)]
+        how_good = "No targets were given, so its quality is not measured."
+    matters = _what_matters(told.columns, told.axis) if paired is None else pair_sentence(paired)
+    return [what, how_good, *([matters] if matters else []), *_proved(reading)]
 
 
-def _what(
-    reading: Reading,
-    target: str,
-    outputs: list[str],
-    columns: list[dict[str, Any]],
-    axis: dict[str, Any] | None,
-    paired: dict[str, Any] | None,
-) -> str:
+def _what(reading: Reading, target: str, outputs: list[str]) -> str:
     labels, wanted = reading.labels, target or "the target"
     if reading.is_survival:
-        what = f"Predicts when {target or 'an event'} happens, as a hazard and a survival curve"
-    elif labels is None:
+        return f"Predicts when {target or 'an event'} happens, as a hazard and a survival curve"
+    if labels is None:
         count = len(reading.outputs)
         named = f": {listed(outputs)}" if count <= MOST_OUTPUTS and outputs != list(reading.outputs) else ""
-        what = f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers{named}"
-    elif reading.model.target.task == "labels":
-        what = f"Predicts {len(labels)} labels, each there or not"
-    elif len(labels) == 2:
-        what = f"Predicts whether {wanted} is {labels[1]} or {labels[0]}"
-    elif reading.model.target.task == "ordered":
-        what = f"Predicts {wanted}, one of {len(labels)} ordered classes, {labels[0]} to {labels[-1]}"
-    else:
-        what = f"Predicts {wanted}, one of {len(labels)} classes"
+        return f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers{named}"
+    if reading.model.target.task == "labels":
+        return f"Predicts {len(labels)} labels, each there or not"
+    if len(labels) == 2:
+        return f"Predicts whether {wanted} is {labels[1]} or {labels[0]}"
+    if reading.model.target.task == "ordered":
+        return f"Predicts {wanted}, one of {len(labels)} ordered classes, {labels[0]} to {labels[-1]}"
+    return f"Predicts {wanted}, one of {len(labels)} classes"
+
+
+def _from_what(reading: Reading, told: Told, paired: dict[str, Any] | None) -> str:
     if reading.is_pairs:
-        return f"{what}, of pairs." if paired is None else f"{what}, of a {' and a '.join(paired['sides'])}."
+        return "of pairs" if paired is None else f"of a {' and a '.join(paired['sides'])}"
+    axis = told.axis
     if axis is not None:
         values = axis["values"]
-        ends = sorted((values[0], values[-1]))
-        span = f"from {ends[0]:g} to {ends[1]:g}{_unit(axis)}"
+        low, high = sorted((values[0], values[-1]))
         reads = "" if len(reading.read) == len(values) else f"; it reads {len(reading.read):,} of the points"
-        return f"{what}, from curves of {len(values):,} points, {span}{reads}."
-    total = len(reading.columns)
-    read = f"{len(columns):,}" if len(columns) == total else f"{len(columns):,} of {total:,}"
+        return f"from curves of {len(values):,} points, from {low:g} to {high:g}{_unit(axis)}{reads}"
+    total, count = len(reading.columns), len(told.columns)
+    read = f"{count:,}" if count == total else f"{count:,} of {total:,}"
     word = "column" if reading.pipeline.encoding is not None else "feature"
-    return f"{what}, from {read} {word}{'s' * (total != 1)}{_views(reading)}."
+    return f"from {read} {word}{'s' * (total != 1)}{_views(reading)}"
 
 
 def _views(reading: Reading) -> str:
@@ -86,7 +77,7 @@ def _views(reading: Reading) -> str:
     return f" in {len(names)} views: {listed(names)}" if 1 < len(names) <= MOST_VIEWS else ""
 
 
-def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Comparison) -> str:
+def _how_good(reading: Reading, quality: dict[str, Any], beside: Comparison) -> str:
     value, low, high = beside.own
     n, linear, few = quality["n"], beside.others.get("linear"), beside.others.get("as few")
     if reading.labels is not None:

@@ -87,14 +87,13 @@ def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options:
     levels = {check["code"]: check["level"] for check in checks}
     took_part = {"look": True, "pass": False}.get(levels["SPKM12"])
     told = told_of_features(samples, axis, categories, options.units or {}, stability, ship)
-    columns, curves = told.columns, told.axis
     page = machine_facts(samples, told.links, told.middle, ship) if whole else None
     beside = seen.beside
     return {
         "schema": SCHEMA,
         "title": options.title or _title(target, samples.source.shape[0]),
         "target": target,
-        "answer": answer_facts(reading, target, outputs, columns, curves, seen.quality, beside, paired),
+        "answer": answer_facts(seen, told, target, outputs, paired),
         "first": cautions_first(checks),
         "model": _model_facts(samples, outputs),
         "samples": _sample_facts(samples, len(samples.chosen) if ship else 0, privacy),
@@ -103,7 +102,7 @@ def facts(estimator: BaseEstimator, X: TableLike, y: TargetLike | None, options:
         "by_group": by_group(reading, samples.scores, samples.y, parts) if parts and samples.y is not None else None,
         "order": order_facts(samples, privacy),
         "survival": survival_facts(reading),
-        "selection": selection_facts(samples, columns, told.listed, stability, took_part),
+        "selection": selection_facts(seen, told, took_part),
         "pairs": paired,
         **told.shown(),
         "basis": basis_facts(seen, told, paired, ship),

@@ -10,7 +10,9 @@ from sklearn.base import clone
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._samples import Samples, dense_rows, rounded
+from spkm.inspection._report._features import Told
+from spkm.inspection._report._findings import Evidence
+from spkm.inspection._report._samples import dense_rows, rounded
 from spkm.selection import DEFAULTS
 
 ENTRIES = 2e7  # numbers of the samples that correlations are computed on
@@ -46,24 +48,12 @@ def _of_fit(reading: Reading) -> StabilitySelection | None:
     )
 
 
-def selection_facts(
-    samples: Samples, columns: list[dict[str, Any]], listed: np.ndarray, stability: Any, seen: bool | None
-) -> dict[str, Any] | None:
+def selection_facts(seen: Evidence, told: Told, took_part: bool | None) -> dict[str, Any] | None:
     """Return the table of the features that were chosen; None if the model reads most of what there is.
 
-    Parameters
-    ----------
-    samples : Samples
-        The samples of the report.
-    columns : list of dict
-        Facts of the columns that are read.
-    listed : ndarray of int
-        Features that these are made of.
-    stability : StabilitySelection or None
-        Shares of halves that chose a feature.
-    seen : bool or None
-        Whether samples of the report were in the fit; None if that is not known.
+    ``took_part`` is whether samples of the report were in the fit; None if that is not known.
     """
+    samples, stability, columns, listed = seen.samples, seen.stability, told.columns, told.listed
     reading, folds = samples.reading, samples.reading.fold_shares is not None
     chosen = folds or stability is not None or len(reading.read) <= len(reading.names) // 4
     if not chosen or not columns or reading.is_pairs or reading.pipeline.encoding is not None:
@@ -82,19 +72,19 @@ def selection_facts(
         "head": ["feature", "importance", *shares.values(), "effect", "could stand for it"],
         "rows": rows,
         "shares": list(range(2, 2 + len(shares))),
-        "text": _texts(reading, stability, seen),
+        "text": _texts(reading, stability, took_part),
     }
 
 
-def _texts(reading: Reading, stability: Any, seen: bool | None) -> list[str]:
+def _texts(reading: Reading, stability: Any, took_part: bool | None) -> list[str]:
     """Return what the shares mean, and whether the quality counts the choice."""
     found = []
-    if seen is None:
+    if took_part is None:
         found.append(
             "If the samples of this report took part in the choice, its quality is overstated: choose within the folds "
             "of a cross-validation, or pass train and other samples."
         )
-    elif seen:
+    elif took_part:
         found.append("Samples of this report took part in the choice: its quality is overstated.")
     else:
         found.append("The samples of this report took no part in the choice: its quality counts the choice, too.")
