@@ -64,6 +64,8 @@ def place_like(array: Any) -> Place:
 
 def moved_beside(array: Any, values: np.ndarray) -> Any:
     """Return values in the library of an array and on its device; as they are beside arrays of NumPy and SciPy."""
+    if isinstance(array, np.ndarray):  # as nearly always
+        return values
     return place_like(array).array(values) if is_foreign(array) else values
 
 
@@ -77,7 +79,7 @@ def precise(array: Any) -> Any:
 
 def on_host(array: Any) -> Any:
     """Return an array of another library as one of NumPy, in the same memory where it can; all else as it is."""
-    if not is_foreign(array) or not _compat().is_array_api_obj(array):
+    if isinstance(array, np.ndarray) or not is_foreign(array) or not _compat().is_array_api_obj(array):
         return array
     compat = _compat()
     array = array.detach() if compat.is_torch_array(array) else array

@@ -205,7 +205,8 @@ class PreimageModel:
         """Return the parts of ``theta``, as views on it."""
         parts = self.unpack_basis(theta)
         weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
-        return Params([U for U, _ in parts], [p for _, p in parts], weights, theta[self._intercept_at :])
+        basis, log_metric = map(list, zip(*parts, strict=True)) if parts else ([], [])
+        return Params(basis, log_metric, weights, theta[self._intercept_at :])
 
     def unpack_basis(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""
@@ -249,10 +250,12 @@ class PreimageModel:
             metric = view.factors(p)
             K, pull = view.kernel.rkhs().vjp(U, U, metric, None, len(p) > 0)
             pairs.append((K, _to_theta(pull, metric, len(p), sides=2)))  # u stands on both sides of k(u, u')
+        rest, cuts = iter(pairs), iter(self._view_cuts)
         grams: list[tuple[Any, Callable[[np.ndarray], np.ndarray]]] = []
-        for _, _, k in self.layout:
-            K, pull = _product(pairs[k.start : k.stop])
-            grams.append((K, partial(self._placed, pull, self._view_cuts[k[0]][0], self._view_cuts[k[-1]][2])))
+        for term in self.terms:
+            K, pull = _product(list(islice(rest, len(term.views))))
+            places = list(islice(cuts, len(term.views)))
+            grams.append((K, partial(self._placed, pull, places[0][0], places[-1][2])))
         return grams
 
     def _placed(self, pull: Callable[[np.ndarray], np.ndarray], start: int, stop: int, G: np.ndarray) -> np.ndarray:
@@ -271,9 +274,9 @@ class PreimageModel:
         The map takes a second argument, ``last``: whether it will not be called again, and may overwrite its arrays.
         """
         params, Phi, pull = self._features(block, theta)
-        weights, intercept = (moved_beside(Phi, part) for part in (params.weights, params.intercept))
+        weights = moved_beside(Phi, params.weights)
         F = Phi @ weights
-        F += intercept
+        F += moved_beside(Phi, params.intercept)
 
         def pullback(S: np.ndarray, last: bool = False) -> np.ndarray:
             d_weights = on_host(Phi.T @ S)
@@ -294,15 +297,17 @@ def _to_theta(pull: Callable[[Any], Any], metric: Any, size: int, sides: int = 1
 
     ``size`` is the number of these; ``sides`` are the arguments of the kernel that the basis stands for.
     """
-    pull = pull if isinstance(pull, Pullback) else Pullback(pull)
+    apply, of_outer = (pull.apply, pull.of_outer) if isinstance(pull, Pullback) else (pull, None)
 
     def flat(found: tuple[np.ndarray, Any]) -> np.ndarray:
         dU, d_metric = found
+        d_basis: np.ndarray = (dU if sides == 1 else sides * dU).ravel()
+        if size == 0:
+            return d_basis
         d_log = np.zeros(size, dU.dtype) if d_metric is None else d_metric * metric  # d/d log w = w d/dw
-        return np.concatenate([(dU if sides == 1 else sides * dU).ravel(), np.atleast_1d(d_log)])
+        return np.concatenate([d_basis, np.reshape(d_log, size)])
 
-    of_outer = pull.of_outer
-    return Pullback(lambda G: flat(pull(G)), None if of_outer is None else lambda s, c: flat(of_outer(s, c)))
+    return Pullback(lambda G: flat(apply(G)), None if of_outer is None else lambda s, c: flat(of_outer(s, c)))
 
 
 def _product(factors: list[tuple[Any, Pullback[np.ndarray]]]) -> tuple[Any, Pullback[np.ndarray]]:
