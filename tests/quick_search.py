@@ -9,7 +9,6 @@ import pytest
 from spkm.fitting import search as search_module
 from spkm.fitting.recipes import search as recipe_module
 from spkm.selection import DEFAULTS, SearchSettings, _first_models
-from spkm.sources import _array
 
 #: Fewer iterations; and the empty model is chosen by no chance at all, so that there are features to test with.
 FEWER = replace(
@@ -31,7 +30,7 @@ FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, refit_iterations=
 def quick_search(hasty: bool = False, settings: SearchSettings | None = None) -> Iterator[None]:
     """Make every search a short one, or a very short one, or one of given settings on two folds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_array, "FOLDS", 2)
+        patch.setattr("spkm.sources._array.FOLDS", 2)
         for module in (search_module, recipe_module):
             patch.setattr(module, "DEFAULTS", settings or (FEWEST if hasty else FEWER))
         patch.setattr(_first_models, "PROPOSERS", _first_models.PROPOSERS[:1])

@@ -10,8 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
-from spkm.sources import kinds_of
-from spkm.sources._array import dealt_folds, dealt_groups
+from spkm.sources import dealt_folds, dealt_groups, kinds_of
 
 
 def subjects(n_groups=12, size=12, seed=0):

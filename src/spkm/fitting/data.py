@@ -204,22 +204,6 @@ class StreamData:
     in_memory = False
 
     @staticmethod
-    def of_classes(
-        spec: Spec, reader: Reader, summary: Summary, target: Target, factors: np.ndarray | None
-    ) -> StreamData:
-        """Return the data of classes, with a factor on the weights of each, or None."""
-        by_class = None if factors is None else (summary.labels, factors)
-        total, whole = summary.total, summary.whole
-        if factors is not None:
-            total, whole = float(factors @ summary.label_weights), whole and bool(np.all(factors == np.rint(factors)))
-        n = total if whole else summary.total if summary.whole else float(summary.n_rows)
-        scaling = _stream_scaling(spec, summary)
-        encode = target.encode
-        return StreamData(
-            reader, summary, target, Preparation(encode, scaling, summary.dtype, 1.0 / total, n, by_class)
-        )
-
-    @staticmethod
     def of_numbers(spec: Spec, reader: Reader, summary: Summary) -> StreamData:
         """Return the data of real targets."""
         if len(summary.y_mean) == 0:
@@ -232,12 +216,25 @@ class StreamData:
 
     @staticmethod
     def of_encoded(
-        spec: Spec, reader: Reader, summary: Summary, target: Target, encode: Callable[[np.ndarray], np.ndarray]
+        spec: Spec,
+        reader: Reader,
+        summary: Summary,
+        target: Target,
+        encode: Callable[[np.ndarray], np.ndarray],
+        factors: np.ndarray | None = None,
     ) -> StreamData:
-        """Return the data of targets that ``encode`` makes of what a chunk holds as y."""
-        n = summary.total if summary.whole else float(summary.n_rows)
+        """Return the data of targets that ``encode`` makes of what a chunk holds as y.
+
+        ``factors`` are those on the weights of each class, if there are any.
+        """
+        total, by_class = summary.total, None
+        n = total if summary.whole else float(summary.n_rows)
+        if factors is not None:
+            by_class, total = (summary.labels, factors), float(factors @ summary.label_weights)
+            n = total if summary.whole and np.all(factors == np.rint(factors)) else n
         scaling = _stream_scaling(spec, summary)
-        return StreamData(reader, summary, target, Preparation(encode, scaling, summary.dtype, 1.0 / summary.total, n))
+        prepared = Preparation(encode, scaling, summary.dtype, 1.0 / total, n, by_class)
+        return StreamData(reader, summary, target, prepared)
 
     @property
     def n_rows(self) -> int:

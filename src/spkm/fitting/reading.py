@@ -85,7 +85,7 @@ def stream_data(params: Mapping[str, Any], reader: Reader, of_classes: bool) -> 
         return spec, StreamData.of_numbers(spec, reader, summary)
     target = Classes.of(summary.labels)
     factors = class_factors(params["class_weight"], summary.labels, summary.label_weights)
-    return spec, StreamData.of_classes(spec, reader, summary, target, factors)
+    return spec, StreamData.of_encoded(spec, reader, summary, target, target.encode, factors)
 
 
 def stream_summary(

@@ -36,7 +36,7 @@ from spkm.fitting.search import (
 )
 from spkm.fitting.spec import Spec
 from spkm.fitting.views import view_usage_of
-from spkm.selection import Choice, Search, Submodel, mean_and_error, row_losses
+from spkm.selection import Choice, Search, Submodel, record_of, row_losses
 from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver
 from spkm.sources import ArraySource, Scaling, dealt_folds
 
@@ -158,12 +158,14 @@ def fit_size(spec: Spec, data: TableData, previous: FittedModel | None, progress
         kinds, groups = (None if part is None else part[rows] for part in (data.kinds(spec.loss), data.groups))
         train, test = (rows[part] for part in dealt_folds(len(rows), rng, kinds, HELD_OUT, groups)[0])
         some, held_out = data.part(train), data.part(test)
+        kernel = type(spec.views[0].kernel).__name__.lower()
         for size in sizes:
             progress.stage(f"choice of the size: {size} basis vectors")
             outcome = fit_once(_with_size(spec, size), some, None, progress)
             F = data.target.encode(outcome.model.scores(held_out.X))
             losses = row_losses(spec.loss, held_out.Y, F)
-            records.append(_size_record(spec, data, size, losses, held_out.weight))
+            n_features = float(data.n_features)
+            records.append(record_of(kernel, "size", 1.0, n_features, size, losses, held_out.weight))
             if outcome.model.interrupted:
                 return replace(outcome, attributes=outcome.attributes | _results(records))
         sizes = [min(records, key=lambda record: record["mean_test_loss"])["n_basis"]]
@@ -179,19 +181,6 @@ def sizes_for(n_samples: int, max_basis: int | None) -> list[int]:
 
 def _with_size(spec: Spec, size: int) -> Spec:
     return replace(spec, terms=(replace(spec.terms[0], n_basis=size),))
-
-
-def _size_record(spec: Spec, data: TableData, size: int, losses: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
-    mean, error = mean_and_error(losses, weight)
-    return {
-        "kernel": type(spec.views[0].kernel).__name__.lower(),
-        "stage": "size",
-        "strength_factor": 1.0,
-        "mean_n_features": float(data.n_features),
-        "n_basis": size,
-        "mean_test_loss": mean,
-        "error_test_loss": error,
-    }
 
 
 def _results(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from spkm.selection._screening import feature_scores, interchangeable
 from spkm.selection._search import Search
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.selection._sparse_path import has_path, sparse_support
-from spkm.selection._validation import Fold, Validation, mean_and_error, row_losses, simplest_as_good
+from spkm.selection._validation import Fold, Validation, mean_and_error, record_of, row_losses, simplest_as_good
 
 __all__ = [
     "DEFAULTS",
@@ -39,6 +39,7 @@ __all__ = [
     "misfit_of_copies",
     "normal_scores",
     "only_kernel",
+    "record_of",
     "row_losses",
     "simplest_as_good",
     "sparse_support",

@@ -31,7 +31,7 @@ from spkm.selection._first_models import FirstModels, empty_model
 from spkm.selection._screening import varies
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.selection._sparse_path import has_path
-from spkm.selection._validation import Fold, Validation, mean_and_error
+from spkm.selection._validation import Fold, Validation, mean_and_error, record_of
 
 
 class Search:
@@ -420,7 +420,8 @@ class Search:
         sizes = [(len(model.columns), model.model.n_basis) for model in models] or [(0, 1)]
         n_features, n_basis = np.mean(sizes, axis=0).tolist()
         weight = self.validation.weight[: len(losses)]
-        self.validation.record(candidate.name, stage, factor, n_features, n_basis, losses, weight)
+        record = record_of(candidate.name, stage, factor, n_features, n_basis, losses, weight)
+        self.validation.records.append(record)
 
     def _anew(
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float

@@ -19,6 +19,22 @@ def mean_and_error(losses: np.ndarray, weight: np.ndarray) -> tuple[float, float
     return mean, float(np.sqrt(np.sum(np.square(share * (losses - mean)))))
 
 
+def record_of(
+    kernel: str, stage: str, factor: float, n_features: float, n_basis: float, losses: np.ndarray, weight: np.ndarray
+) -> dict[str, Any]:
+    """Return the record of a model that was judged by held-out losses."""
+    mean, error = mean_and_error(losses, weight)
+    return {
+        "kernel": kernel,
+        "stage": stage,
+        "strength_factor": factor,
+        "mean_n_features": n_features,
+        "n_basis": n_basis,
+        "mean_test_loss": mean,
+        "error_test_loss": error,
+    }
+
+
 def simplest_as_good(losses: list[np.ndarray], sizes: np.ndarray, weight: np.ndarray, share: float) -> tuple[int, int]:
     """Return the place of the model to take and of the one with the lowest loss.
 
@@ -115,31 +131,6 @@ class Validation:
     def row_losses(self, models: list[Any]) -> np.ndarray:
         """Return the loss of every held-out sample, after the best factor on the scores: shrinkage must not decide."""
         return np.concatenate([self._of_fold(m, f) for m, f in zip(models, self.folds, strict=True)])
-
-    def record(
-        self,
-        kernel: str,
-        stage: str,
-        factor: float,
-        n_features: float,
-        n_basis: float,
-        losses: np.ndarray,
-        weight: np.ndarray,
-    ) -> float:
-        """Add a model to the records, and return its mean loss."""
-        mean, error = mean_and_error(losses, weight)
-        self.records.append(
-            {
-                "kernel": kernel,
-                "stage": stage,
-                "strength_factor": factor,
-                "mean_n_features": n_features,
-                "n_basis": n_basis,
-                "mean_test_loss": mean,
-                "error_test_loss": error,
-            }
-        )
-        return mean
 
     def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float) -> tuple[int, int]:
         """Return the places of the simplest model as good as the best, and of the best."""

@@ -1,7 +1,17 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
 from spkm._namespaces import Place, anywhere, place_of
-from spkm.sources._array import FOLDS, MANY_ROWS, ArraySource, Block, Source, dealt_folds, kinds_of, pick_rows
+from spkm.sources._array import (
+    FOLDS,
+    MANY_ROWS,
+    ArraySource,
+    Block,
+    Source,
+    dealt_folds,
+    dealt_groups,
+    kinds_of,
+    pick_rows,
+)
 from spkm.sources._array_api import PlacedSource, source_of
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
@@ -34,6 +44,7 @@ __all__ = [
     "TableReader",
     "anywhere",
     "dealt_folds",
+    "dealt_groups",
     "distinct_pairs",
     "distinct_rows",
     "fit_scaling",
