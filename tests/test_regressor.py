@@ -288,6 +288,14 @@ def test_a_constant_output_beside_another(fitted):
     assert np.corrcoef(both.predict(X)[:, 0], y)[0, 1] > 0.95
 
 
+def test_a_constant_output_is_predicted_without_rounding(fitted):
+    model, X, y = fitted
+    for value in (3.0, 0.1):  # the mean of so many equal numbers may be another one
+        both = clone(model).fit(X[:60], np.column_stack([y[:60], np.full(60, value)]))
+        np.testing.assert_array_equal(both.predict(X)[:, 1], value)
+        assert clone(model).fit(X[:60], np.full(60, value)).score(X[:60], np.full(60, value)) == 1.0
+
+
 FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
 
 

@@ -114,7 +114,7 @@ class Real(Target):
             return Real(np.full(m, np.nan), np.zeros(m), np.ones(m), y.ndim == 2)
         size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
         Y = Y / size
-        mean = share @ Y
+        mean = np.clip(share @ Y, Y.min(axis=0), Y.max(axis=0))  # equal targets are their own mean, without rounding
         variance = share @ np.square(Y - mean)
         if not loss.robust:
             return Real.of_moments(mean, variance, size, centre, y.ndim == 2)
