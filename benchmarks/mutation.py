@@ -105,7 +105,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "coding": (
         ("core/targets.py", "core/decisions.py"),
         (
-            "test_targets",
+            "test_target_units",
             "test_explain_regions",
             "test_labels",
             "test_parts",
