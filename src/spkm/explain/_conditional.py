@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import comb
 from typing import Any
@@ -156,20 +157,18 @@ def _slopes(own: np.ndarray, across: np.ndarray) -> np.ndarray:
     return across @ np.linalg.pinv(own, hermitian=True)
 
 
+@dataclass(frozen=True)
 class ConditionalMeans:
-    """E[k(x, u_r) | some columns of x] for the basis vectors of one model.
+    """E[k(x, u_r) | some columns of x] for the basis vectors of one model."""
 
-    Parameters
-    ----------
-    structure : Structure
-        The model, taken apart.
-    mean, covariance : ndarray
-        The normal distribution of the model's columns.
-    """
+    structure: Structure  # the model, taken apart
+    mean: np.ndarray  # of the normal distribution of the model's columns, and maybe others after them
+    covariance: np.ndarray
 
-    def __init__(self, structure: Structure, mean: np.ndarray, covariance: np.ndarray) -> None:
-        self.structure, self.mean, self.covariance = structure, mean, covariance
-        self.components = [list(_components(term, len(mean))) for term in structure.terms]
+    @cached_property
+    def components(self) -> list[list[_Components]]:
+        """The components of every term."""
+        return [list(_components(term, len(self.mean))) for term in self.structure.terms]
 
     @property
     def width(self) -> int:

@@ -194,13 +194,8 @@ GAMES = {ProductPiece: ProductGame, DotPiece: DotGame, PlainPiece: PlainGame}
 
 def game_of(factor: Factor, present: list[np.ndarray], absent: list[np.ndarray], nodes: np.ndarray) -> Any:
     """Return the game of a factor from the states of its pieces where players are present and where they are not."""
-    games = [game_of_piece(piece, p, a, nodes) for piece, p, a in zip(factor.pieces, present, absent, strict=True)]
+    games = [GAMES[type(piece)](piece, p, a, nodes) for piece, p, a in zip(factor.pieces, present, absent, strict=True)]
     return games[0] if len(games) == 1 else SumGame(games)
-
-
-def game_of_piece(piece: object, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> Any:
-    """Return the game of one piece."""
-    return GAMES[type(piece)](piece, present, absent, nodes)
 
 
 def leave_one_out(factors: np.ndarray) -> np.ndarray:

@@ -124,22 +124,25 @@ def importances(
     Y = _encoded(pipeline.estimator, model, y, n)
     counts = rng.multinomial(n, np.full(n, 1 / n), check_integer("n_resamples", n_resamples, 1))
     weights = np.vstack([np.ones(n), counts])
+    read = [j for j, own in enumerate(columns) if np.isin(own, model.features_read()).any()]
 
     def dropped(model: FittedModel | ModelEnsemble, weights: np.ndarray) -> np.ndarray:
-        problems = _problems(model, X, Y)
-        return np.array([_losses(problems, weights, without=own) for own in columns]) - _losses(problems, weights)
+        problems, found = _problems(model, X, Y), np.zeros((len(names), len(weights)))
+        for j in read:
+            found[j] = _losses(problems, weights, without=columns[j])
+        found[read] -= _losses(problems, weights)
+        return found
 
     def sobol(model: FittedModel | ModelEnsemble) -> np.ndarray:
         named = Named(model, pipeline.names)
         return shares_of_variance(sobol_indices(named, X, groups=groups, random_state=random_state))
 
     problems = _problems(model, X, Y)
-    before = _losses(problems, weights)
-    read = set(model.features_read().tolist())
-    permuted = np.zeros((len(names), len(weights)))
-    for j, own in enumerate(columns):
-        for _ in range(n_repeats if read & set(own.tolist()) else 0):
-            permuted[j] += (_losses(problems, weights, shuffled=own, order=rng.permutation(n)) - before) / n_repeats
+    before, permuted = _losses(problems, weights), np.zeros((len(names), len(weights)))
+    for j in read:
+        for _ in range(n_repeats):
+            after = _losses(problems, weights, shuffled=columns[j], order=rng.permutation(n))
+            permuted[j] += (after - before) / n_repeats
     found = [dropped(model, weights), permuted]
     tails = [50 * (1 - level), 50 * (1 + level)]
     intervals = [np.percentile(part[:, 1:], tails, axis=1).T for part in found]
@@ -164,11 +167,10 @@ class _Problem:
 
         Some of the user's features may be out of the kernels, others have the values of the samples in another order.
         """
-        Z, features = self.Z.copy(), np.asarray(self.model.features)
+        Z, features = self.Z, np.asarray(self.model.features)
         metric = np.where(np.isin(features, without), 0.0, 1.0)
         if len(order):
-            moved = np.isin(features, shuffled)
-            Z[:, moved] = self.Z[order][:, moved]
+            Z = np.where(np.isin(features, shuffled), Z[order], Z)
         F: Any = self.model.intercept
         for term in self.model.terms:
             product: Any = 1.0

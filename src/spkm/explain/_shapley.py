@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.explain._games import game_of, game_of_piece
+from spkm.explain._games import GAMES, game_of
 from spkm.explain._mixtures import is_mixture, mixture_shapley
 from spkm.explain._quadrature import gauss_legendre, product_shapley
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, blocks
@@ -113,7 +113,7 @@ def _values(term: TermParts, present: list, absent: list) -> Iterator[tuple[Fact
                 yield factor, product_shapley(piece, p, a)
             else:
                 nodes, weights = gauss_legendre(piece.degree, False)
-                yield factor, game_of_piece(piece, p, a, nodes).pullback(weights[:, None, None])
+                yield factor, GAMES[type(piece)](piece, p, a, nodes).pullback(weights[:, None, None])
         return
     games, weights = _games(term, present, absent)
     values = [game.values() for game in games]
