@@ -229,6 +229,7 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("core/starts.py", "rng.integers(2**31)", "", "any seed will do"),
     ("core/starts.py", "strict=True", "True", "lists of one length, made from the same terms"),
     ("core/nearest.py", "norms > 0, norms, 1.0", "1.0", "a number that the next condition leaves out"),
+    ("selection/_first_models.py", "rank[self.certain(fold)] = -1.0", "1.0", "any number below all ranks"),
     ("theory/_sizes.py", "scale, shift, tau, needs_radius = 1.0", "0.0", "every term has a view, which sets it"),
     ("theory/_code.py", "ALIKE = ", "", "which of two codes is taken; either can be read"),
     ("conformal/_conditional.py", "size > RANK * size[0]", "size >", "a singular value exactly at the border"),
