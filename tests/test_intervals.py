@@ -4,11 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial, norm
+from scipy.stats import binom, multinomial, norm, rankdata
 
 from spkm.inspection._intervals import (
     FEWEST,
     area_interval,
+    area_under_curve,
     mean_difference,
     mean_gap,
     mean_share_interval,
@@ -109,3 +110,11 @@ def test_a_gap_of_shares_is_about_that_of_the_bootstrap_and_wider_for_more_pairs
         one, six = gap(first, second), gap(first, second, 6)
         assert one[0] == six[0] and six[1] < one[1] and six[2] > one[2]
     assert share_gap(np.ones(20, bool), np.ones(20, bool))[1] < 0  # no sample wrong is no proof
+
+
+def test_areas_are_those_of_rank_sums_to_the_bit():
+    rng = np.random.default_rng(0)
+    for decimals in range(5):  # many ties, and few
+        score, inside = rng.standard_normal(200).round(decimals), rng.random(200) < 0.3
+        n, m = int(inside.sum()), int((~inside).sum())
+        assert area_under_curve(score, inside) == (rankdata(score)[inside].sum() - n * (n + 1) / 2) / (n * m)

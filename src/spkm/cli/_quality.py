@@ -18,8 +18,9 @@ from spkm.inspection._intervals import (
     NONE,
     Interval,
     area_interval,
-    area_under_curve,
+    area_of_places,
     mean_difference,
+    places_of,
     resampled_interval,
     share_difference,
     share_interval,
@@ -175,8 +176,10 @@ def measures_of_classes(code: np.ndarray, p: np.ndarray) -> dict[str, Measure]:
     p : ndarray of shape (n, n_classes)
         Probabilities.
     """
+    places = np.column_stack([places_of(column) for column in p.T])
     area = Measure(
-        lambda rows: _mean([area for area, _, _ in _areas(p[rows], code[rows])]), areas=tuple(_areas(p, code))
+        lambda rows: _mean([area for area, _, _ in _areas(places[rows], code[rows])]),
+        areas=tuple(_areas(places, code)),
     )
     return {"accuracy": _mean_of(p.argmax(axis=1) == code), "AUC": area, "log loss": _log_loss(code, p)}
 
@@ -249,16 +252,16 @@ def _mean(values: list[float]) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
-def _areas(p: np.ndarray, codes: np.ndarray) -> list[tuple[float, int, int]]:
-    """Return areas under the ROC curve by ranks (Mann and Whitney), with numbers of samples inside and outside.
+def _areas(places: np.ndarray, codes: np.ndarray) -> list[tuple[float, int, int]]:
+    """Return areas under the ROC curve by places of probabilities, with numbers of samples inside and outside.
 
     A class of which there are no samples, or nothing but them, has none. Two classes have one area.
     """
     areas = []
-    for k in (1,) if p.shape[1] == 2 else range(p.shape[1]):
+    for k in (1,) if places.shape[1] == 2 else range(places.shape[1]):
         inside = codes == k
-        area, n_inside = area_under_curve(p[:, k], inside), int(inside.sum())
+        area, n_inside = area_of_places(places[:, k], inside), int(inside.sum())
         if np.isfinite(area):
             # The area of a constant is known: it is no estimate.
-            areas.append((area, *((n_inside, len(codes) - n_inside) if np.ptp(p[:, k]) > 0 else (0, 0))))
+            areas.append((area, *((n_inside, len(codes) - n_inside) if np.ptp(places[:, k]) > 0 else (0, 0))))
     return areas
