@@ -40,20 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ordered", metavar="LEVELS", help="the target has ordered classes, lowest first: low,mid,high"
     )
-    parser.add_argument(
-        "--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature (repeatable)"
-    )
-    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
-    parser.add_argument(
-        "--categorical", action="append", default=[], metavar="COLUMN", help="column of codes, not amounts (repeatable)"
-    )
-    parser.add_argument(
-        "--groups",
-        "--group",
-        dest="group",
-        metavar="COLUMN",
-        help="samples of one value (replicates, a patient's visits) stay together when some are held out",
-    )
+    _add_column_options(parser)
     parser.add_argument("--features", type=int, metavar="N", help="keep at most N columns (strict selection)")
     parser.add_argument("--vectors", type=int, metavar="R", help="most basis vectors (classes: 10, numbers: 20)")
     parser.add_argument(
@@ -85,6 +72,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="everything as JSON; - is stdout, instead of the table")
     add_report_options(parser)
     add_data_options(parser)
+
+
+def _add_column_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what columns are."""
+    parser.add_argument(
+        "--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature (repeatable)"
+    )
+    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
+    parser.add_argument(
+        "--categorical", action="append", default=[], metavar="COLUMN", help="column of codes, not amounts (repeatable)"
+    )
+    parser.add_argument(
+        "--groups",
+        "--group",
+        dest="group",
+        metavar="COLUMN",
+        help="samples of one value (replicates, a patient's visits) stay together when some are held out",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

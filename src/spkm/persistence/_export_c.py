@@ -336,7 +336,7 @@ def _decision(plain: dict[str, Any]) -> str:
         learned = iter(range(len(constants)))
         values = [f"f[{next(learned)}]" if constant is None else number(constant) for constant in constants]
         before, lines = "", "".join(f"    d[{k}] = {value};\n" for k, value in enumerate(values))
-    about = "What is decided by: a score for each class, label or output, or one for two classes."
+    about = "Scores that decide: one for each class, label or output, or a single one for two classes."
     return before + _function(about, "void spkm_decision(const double *x, double *d)", _SCORES + lines)
 
 

@@ -330,12 +330,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         params.log_metric[k][...] = log_metric
     params.weights[...] = np.concatenate([term["weights"] for term in plain["terms"]])
     params.intercept[...] = plain["intercept"]
-    scaling, loss = None, rest["loss"]
-    if plain["scaling"] is not None:
-        for part in (rest["clip"], rest["middle"]):
-            need(_is_float(part, 1, finite=False) and len(part) == width, "its scaling is one of other features")
-            need(not np.isnan(part).any(), "its scaling is none")
-        scaling = Scaling(plain["scaling"]["center"], plain["scaling"]["scale"], rest["clip"], rest["middle"])
+    loss = rest["loss"]
     need(isinstance(loss, losses.Loss), "it has no loss")
     loss.check("loss of the file")
     asked = rest["asked"]
@@ -353,7 +348,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         need(value is None or number, f"its {name} is none")
     return FittedModel(
         target=target,
-        scaling=scaling,
+        scaling=_read_scaling(plain["scaling"], rest, width),
         features=features,
         n_features=n_features,
         model=model,
@@ -368,6 +363,15 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         selected=bool(rest["selected"]),
         refit_thetas=refits,
     )
+
+
+def _read_scaling(plain: dict[str, Any] | None, rest: Any, width: int) -> Scaling | None:
+    if plain is None:
+        return None
+    for part in (rest["clip"], rest["middle"]):
+        need(_is_float(part, 1, finite=False) and len(part) == width, "its scaling is one of other features")
+        need(not np.isnan(part).any(), "its scaling is none")
+    return Scaling(plain["center"], plain["scale"], rest["clip"], rest["middle"])
 
 
 def same(a: Any, b: Any) -> bool:
