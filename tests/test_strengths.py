@@ -14,7 +14,7 @@ from spkm.fitting.recipes.evidence import surroundings
 from spkm.fitting.recipes.folds import FIRST, FIRST_LINEAR, LINEAR_STRENGTHS, STRENGTHS, Place
 from spkm.fitting.recipes.pairs import plain_losses
 from spkm.fitting.recipes.search import Search
-from spkm.fitting.recipes.squared_warmup import LEAST_NEAR, _near_samples
+from spkm.fitting.recipes.squared_warmup import LEAST_NEAR, near_samples
 from spkm.kernels import RBF
 from spkm.losses import Huber, Squared
 from spkm.solvers import LBFGS, Adam
@@ -187,7 +187,7 @@ def test_centres_stay_finite_where_a_relevance_is_zero():
 def test_a_squared_fit_goes_without_far_samples_unless_they_are_many(n_far, n_kept):
     Y = np.random.default_rng(0).standard_normal((40, 1))
     Y[:n_far] = 100.0
-    near = _near_samples(Huber(), ArraySource(Y, Y))
+    near = near_samples(Huber(), ArraySource(Y, Y))
     assert LEAST_NEAR == n_kept / 40 or n_far != 8  # the border itself
     assert near.n_rows == n_kept and np.abs(near.Y).max() < 100.0
 

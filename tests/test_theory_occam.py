@@ -11,8 +11,7 @@ from sklearn.dummy import DummyClassifier
 from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, load, theory
 from spkm.kernels import KERNELS, Polynomial, Rescaled
 from spkm.penalties import L1
-from spkm.theory._code import bits_of_choice, bits_of_integer, rounded, rounded_number
-from spkm.theory._quantized import MOST_BITS, _rounded_kernel
+from spkm.theory._quantized import MOST_BITS, bits_of_choice, bits_of_integer, rounded, rounded_kernel, rounded_number
 
 
 def rings(n=400, seed=0):
@@ -72,8 +71,8 @@ def test_single_numbers_have_eight_bits():
 
 def test_numbers_of_kernels_inside_kernels_are_rounded_and_counted():
     metric = np.array([0.3, 0.7, 1.1])
-    near, length = _rounded_kernel(Rescaled(Polynomial(3, 1.0, 0.3), metric))
-    inner, of_inner = _rounded_kernel(Polynomial(3, 1.0, 0.3))
+    near, length = rounded_kernel(Rescaled(Polynomial(3, 1.0, 0.3), metric))
+    inner, of_inner = rounded_kernel(Polynomial(3, 1.0, 0.3))
     expected, of_metric = rounded(metric, MOST_BITS)
     np.testing.assert_array_equal(near.factor, expected)
     assert near.kernel.get_params() == inner.get_params() and near.kernel.gamma != 0.3

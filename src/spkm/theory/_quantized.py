@@ -170,7 +170,7 @@ def _with_rounded_kernels(terms: list[Term]) -> tuple[list[Term], float]:
     for term in terms:
         views = []
         for view in term.views:
-            kernel, of_kernel = _rounded_kernel(view.kernel)
+            kernel, of_kernel = rounded_kernel(view.kernel)
             views.append(replace(view, kernel=kernel))
             length += of_kernel + log2(METRICS)
         length += 1 + bits_of_integer(term.n_basis)
@@ -178,7 +178,7 @@ def _with_rounded_kernels(terms: list[Term]) -> tuple[list[Term], float]:
     return result, length
 
 
-def _rounded_kernel(kernel: Kernel) -> tuple[Kernel, float]:
+def rounded_kernel(kernel: Kernel) -> tuple[Kernel, float]:
     """Return a kernel with numbers of 8 bits, and its length: its name, those of kernels inside it, and numbers."""
     numbers: dict[str, Any] = {}
     length = log2(len(KERNELS))

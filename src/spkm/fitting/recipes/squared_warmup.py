@@ -44,7 +44,7 @@ class SquaredWarmUp(Recipe):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         problem = self.problem(spec, source)
-        near = _near_samples(spec.loss, cast(ArraySource, source))
+        near = near_samples(spec.loss, cast(ArraySource, source))
         squared = self.squared.problem(replace(spec, loss=Squared(), linear_part=False), near)
         objective = squared.objective(near)
         found = best_of_restarts(objective, choose_solver(objective), "auto", spec.rng().spawn(1))
@@ -79,7 +79,7 @@ class SquaredWarmUp(Recipe):
         return replace(fit, result=replace(fit.result, noise=fit.start.noise, ridge=fit.start.ridge))
 
 
-def _near_samples(loss: Loss, source: ArraySource) -> Any:
+def near_samples(loss: Loss, source: ArraySource) -> Any:
     """Return the samples without those of far targets, which a vector might be spent on; clipped if they are many."""
     clipped = source.encoded(loss.working_target)
     near = np.flatnonzero(np.all(clipped.Y == source.Y, axis=1))
