@@ -39,9 +39,9 @@ pytest.importorskip("pandas")
 
 
 @pytest.fixture(autouse=True)
-def closed(monkeypatch):
-    monkeypatch.setitem(plt.rcParams, "figure.dpi", 40)  # a drawing takes less time
-    yield
+def closed():
+    with plt.rc_context({"figure.dpi": 40}):  # a drawing takes less time
+        yield
     plt.close("all")
 
 
