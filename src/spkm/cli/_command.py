@@ -129,7 +129,7 @@ def run_command(
             options_there = re.findall(r"--[a-z-]+", verb_parser.format_help())
             verb_parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], options_there)}")
         options.command_line = shlex.join([program, *arguments])
-        if getattr(options, "json", None) is not None:
+        if vars(options).get("json") is not None:
             from spkm.cli._output import check_can_write
 
             check_can_write("--json", options.json)

@@ -101,7 +101,7 @@ def sparsity_path(
     >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.85)
     ([3, 2, 1], True)
     """
-    if not hasattr(estimator, "_search"):  # any estimator may come
+    if not can_search(estimator):
         raise TypeError(
             "estimator must be an SPKMClassifier, an SPKMRegressor or one of their CV kin; got "
             f"{type(estimator).__name__}."
@@ -114,6 +114,11 @@ def sparsity_path(
     if estimator.get_params(deep=False).get("basis_penalty") is None:
         raise ValueError("estimator must have selection='strict' or a basis_penalty; it has neither.")
     return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
+
+
+def can_search(estimator: Any) -> bool:
+    """Whether an estimator, of any library, has the search for features."""
+    return hasattr(estimator, "_search")  # any estimator may come
 
 
 def searched(

@@ -14,7 +14,7 @@ from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike, with_sh
 from spkm._checks import check_integer, check_real, generator
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.false_discoveries import dense_samples
-from spkm.estimators.paths import pandas, searched
+from spkm.estimators.paths import can_search, pandas, searched
 from spkm.fitting.binary import check_joint
 from spkm.fitting.search import fold_of
 from spkm.selection import additive_importances
@@ -224,7 +224,7 @@ def _choice_by_search(
     threshold: float,
 ) -> Halves:
     """Return what eliminates features with the kernel of all samples."""
-    if not hasattr(estimator, "_search") or estimator.selection is None:  # any estimator may come
+    if not can_search(estimator) or estimator.selection is None:
         raise ValueError(
             "estimator must be an SPKMClassifier, an SPKMRegressor or one of their CV kin with selection='strict', or "
             f"None; got {type(estimator).__name__}."

@@ -59,6 +59,7 @@ def names_after(steps: list[Any], last: object) -> list[str]:
     names: Any = None
     steps = [step for step in steps if step not in (None, "passthrough")]
     for step, following in zip(steps, [*steps[1:], last], strict=True):
+        # Steps of other libraries may have no names of their own.
         seen = None if hasattr(step, "get_feature_names_out") else feature_names(following)
         found = [str(name) for name in (step.get_feature_names_out(names) if seen is None else seen)]
         wrap = "{}" if _keeps_units(step) else f"{type(step).__name__.lower()}({{}})"
