@@ -1,6 +1,9 @@
 """The ratchet: what counts as fallen, what is stored, and that every part of the library has a figure."""
 
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +28,8 @@ from benchmarks.ratchet.record import (
 from spkm.kernels import KERNELS
 from spkm.losses import LOSSES
 from spkm.solvers import SOLVERS
+
+ROOT = Path(__file__).parents[1]
 
 
 def figure(kind=PERCENT, measure=float, **settings):
@@ -122,3 +127,11 @@ def test_every_part_has_a_figure_and_every_figure_a_best_value():
     for entry in read_best().values():
         assert tuple(int(part) for part in entry.version.split(".")[:2]) <= newest
         assert entry.tolerance >= 0 and np.isfinite(entry.best)
+
+
+def test_several_figures_are_measured_at_a_time():
+    """As ``make ratchet`` runs: other processes know the module of the command by another name."""
+    line = [sys.executable, "-m", "benchmarks.ratchet", "--jobs", "2", "source.order", "source.weights"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "2 figures measured. Worse than the best known: nothing"

@@ -5,64 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 
 # One BLAS thread, set before NumPy is imported: figures run side by side.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import spkm
-from benchmarks.ratchet import costs, estimators, parts, readings, samples
-from benchmarks.ratchet.record import BEST, FIGURES, Best, Figure, Skipped, has_fallen, read_best, recorded, write_best
-
-#: Modules whose import registers figures.
-MODULES = (estimators, parts, samples, readings, costs)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Values of a figure by seed, or the reason why there is none."""
-
-    name: str
-    runs: tuple[float, ...]
-    seconds: float
-    skipped: str = ""
-    failed: str = ""
-
-
-def measure(name: str, n_seeds: int, figure: Figure | None = None) -> Measured:
-    """Measure a figure, that of the name if none is given, with the seeds 0, 1, ..."""
-    start, figure = perf_counter(), figure or FIGURES[name]
-    runs, skipped, failed = [], "", ""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            runs = [float(figure.measure(seed)) for seed in range(n_seeds)]
-    except (Skipped, ImportError) as error:
-        skipped = str(error)
-    except Exception as error:  # a figure that fails stops no other
-        failed = f"{type(error).__name__}: {error}"
-    return Measured(name, tuple(runs), perf_counter() - start, skipped, failed)
-
-
-def measured(figures: Sequence[Figure], jobs: int, repeats: bool) -> Iterator[Measured]:
-    """Yield the values of the figures: those of time last, one at a time."""
-    beside = [figure for figure in figures if not figure.name.startswith("cost.")]
-    alone = [figure for figure in figures if figure.name.startswith("cost.")]
-    seeds = {figure.name: figure.kind.repeats if repeats else figure.seeds for figure in figures}
-    if jobs == 1 or len(beside) < 2:
-        yield from (measure(figure.name, seeds[figure.name], figure) for figure in beside)
-    else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            names = [figure.name for figure in beside]
-            yield from pool.map(measure, names, [seeds[name] for name in names])
-    yield from (measure(figure.name, seeds[figure.name], figure) for figure in alone)
+from benchmarks.ratchet.measuring import Measured, measured
+from benchmarks.ratchet.record import BEST, FIGURES, Best, Figure, has_fallen, read_best, recorded, write_best
 
 
 def chosen(names: Sequence[str], figures: Mapping[str, Figure]) -> list[Figure]:
